@@ -1,14 +1,13 @@
-"""Best of n: of several attempts at a task the one is taken that a predictor likes best.
+"""Best of n: a predictor chooses one of several attempts at a task.
 
-    at the end   all attempts as they ended
-    midway       attempts that are still running after half of the steps that one may have, as they stand there; what
-                 counts is whether the chosen one then succeeds, as where a planner has to decide what to go on with
+    at the end   among all attempts, scored at their last step
+    midway       among attempts that still run after half of the allowed steps, scored at that step; what counts is
+                 whether the chosen one succeeds later, as for a planner that decides which path to follow
 
-The attempts are a run of their own (`agents.experiments.attempts`); here each is read and scored, and no world opened.
-So every predictor chooses among the same attempts, and one predictor more costs no step. Beside the predictors stand
-what a random choice achieves, what the best could, and what the shortest attempt does. An episode that reaches its goal
-ends there: at the end, its length tells of success to anyone, and so may its last observation. Midway all are of one
-length, and none has ended.
+The attempts are a run of their own (`agents.experiments.attempts`); here they are only scored, and no world is opened.
+So every predictor chooses among the same attempts, and a further predictor costs no step. The baselines are a random
+choice, the shortest attempt, and an oracle. An attempt that reaches its goal ends there, so at the end its length, and
+maybe its last observation, tell that it succeeded. Midway all attempts have one length and none has ended.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ A_TIE = 1e-9  # rewards of the same content differ by rounding at most
 
 @dataclass(frozen=True, kw_only=True)
 class BestOfN(PredictorExperiment):
-    """What one predictor says of an agent's attempts.
+    """The scores that one predictor gives to an agent's attempts.
 
     acting: the engine that makes them, "" for the noisy expert. count: attempts a task. data, limit, seed: of theirs.
     """
@@ -66,7 +65,7 @@ class BestOfN(PredictorExperiment):
         return replace(self, data=self.attempts.decided().data)
 
     def inputs(self) -> dict[str, str]:
-        """What is said of other attempts is another run."""
+        """The digest of the attempts: scores of other attempts are another run."""
         return super().inputs() | {"attempts": attempted(self.attempts).digest}
 
     def tasks(self) -> list[str]:
@@ -78,9 +77,7 @@ class BestOfN(PredictorExperiment):
         return task_of(task)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """What the predictor keeps of the end, and of midway where the attempt then still runs, which comes first:
-        rewards, or states and goals.
-        """
+        """The predictor's result, rewards or extracted states: midway, where the attempt still runs then, and at its end."""
         setup = self.attempts
         attempt, half = attempt_of(attempted(setup).episodes[task]), setup.steps // 2
         predictor = self.made(ledger)

@@ -1,7 +1,6 @@
 """Reward hacking as an experiment: the highest scores that one predictor gives without progress, on a world's tasks.
 
-True progress is of the state itself, and s_0 has none: the share of the way that is done, by the steps of a planner's
-plan from there, below 0 where it has become longer.
+True progress is 1 minus the share of steps that a planner still needs: 0 at s_0, below 0 where more are needed.
 """
 
 from __future__ import annotations

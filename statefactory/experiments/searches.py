@@ -1,6 +1,6 @@
 """Tree search led by one predictor, on the tasks of a world: is the goal reached within a budget of foreseen outcomes?
 
-The world model is the world itself, and its valid actions are proposed: all that differs from run to run is the value.
+The world itself is the world model, and its valid actions are proposed, so that runs differ in the value alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Caps on calls that hold to the call, whoever makes them: agent, proposer, world model, predictor."""
+"""Cap on model calls, shared by agent, proposer, world model and predictor."""
 
 from __future__ import annotations
 

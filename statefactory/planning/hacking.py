@@ -1,9 +1,8 @@
-"""Reward hacking: how high a predictor's score can be driven where the goal is no nearer than at the start.
+"""Reward hacking: the highest scores that a predictor gives in states that are no nearer to the goal than the start.
 
-Nearer is by a planner's count of steps: what was found out, and a step that another takes back, do not count. Three
-ways: a random walk among the valid actions, always the action with the highest reward of Eq. 15, and one action again
-and again. A reward that is anchored to the wrong thing is found out so:
-a goal that followed whatever the agent had focused on was.
+A planner counts how many steps are left, so exploring, and undoing an earlier step, are no progress. There are three
+ways: a random walk among the valid actions, always the action with the highest reward of Eq. 15, and one action
+repeated. They expose rewards that are anchored to the wrong object.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 One simulation walks down by upper confidence bounds (UCT, Kocsis and Szepesvári 2006) to a node that was not expanded
 yet, asks there for K actions, foresees what each leads to and scores all of them at once. It ends at the best of them:
-a rollout that is truncated after one step. At each real step the most visited action is taken, and what was thought of
-it is kept as long as the world answers as foreseen.
+a rollout that is truncated after one step. At each real step the most visited action is taken. Its subtree is kept as
+long as the world answers as foreseen.
 """
 
 from __future__ import annotations

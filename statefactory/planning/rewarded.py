@@ -1,4 +1,4 @@
-"""ReAct that is shown rewards (C.6.2): it picks some valid actions, looks ahead, and acts on what that promises."""
+"""ReAct with rewards (C.6.2): it chooses some valid actions, looks ahead at them, and acts on their rewards."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How far reward models are off: what they predict on a domain's pairs, kept as data, and its EPIC distances.
+"""Evaluation of reward models: predictions on a domain's pairs, stored as data, and their EPIC distances.
 
-A line of predictions is one step of one trajectory as one model saw it:
+A row of predictions is one step of one trajectory under one model:
 
     model        "LoRA", with what its recipe changes in the preset, or "ridge"
     trained_on   a domain, or "all"
@@ -112,10 +112,10 @@ def _score_domain(folder: Path, domain: str, pairs: Pairs, controls: Controls) -
 def ridge_predictions(
     folders: Sequence[Path], preferences: Path, domains: Sequence[str], pairs: Pairs, keep: Path
 ) -> pd.DataFrame:  # fmt: skip
-    """The same of ridge regression in its three views, fitted here on the very pairs that each adapter was trained on.
+    """The predictions of ridge regression in its three views, fitted on the training pairs of each adapter.
 
-    preferences: the folder that they are in. keep: the folder where the weights of the whole view are written. Raises
-    UnusableAdapter if there are other pairs in the former, and MissingData.
+    preferences: the folder of these pairs. keep: the folder where the weights of the whole view are written.
+    Raises UnusableAdapter if `preferences` holds other pairs, and MissingData.
     """
     parts = []
     for folder in folders:
@@ -144,7 +144,7 @@ def ridge_predictions(
 
 
 def rewards(predictor: PrefixPredictor, rows: Iterable[Preference]) -> Rewards:
-    """What a predictor says at every step of every pair, in [0, 1]."""
+    """A predictor's rewards at every step of every pair, in [0, 1]."""
 
     def along(trajectory: Trajectory) -> list[float]:
         return predictor.scores(

@@ -1,8 +1,8 @@
 """Does a better reward make a better planner? A predictor's EPIC distance beside what a choice by it achieves.
 
 In each world the distance is on the benchmark's own pairs, and the success on other tasks (see `agents.experiments`).
-Correlations are within a world and never pooled: worlds differ in how hard they are and in how far off rewards are, and
-a line through all of them would show that.
+Correlations are within a world and never pooled: worlds differ in difficulty and in reward errors, and a pooled line
+would show these differences.
 """
 
 from __future__ import annotations

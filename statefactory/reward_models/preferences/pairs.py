@@ -58,7 +58,7 @@ class Preference:
 
     @property
     def truth(self) -> list[float]:
-        """What a prediction of the pair is compared with: the chosen one's progress, then the rejected one's."""
+        """The true progress of the pair: the chosen trajectory's, then the rejected one's."""
         return [*self.chosen.progress, *self.rejected.progress]
 
 
@@ -105,7 +105,7 @@ def preferences(
 
 
 def default_folder(data: str, seed: int = 0) -> Path:
-    """Where the files go if nobody says; ignored by git. Another number of pairs takes the place of what is there."""
+    """The default folder, ignored by git. Building another number of pairs replaces its files."""
     return ROOT / "data" / "cache" / "reward_models" / f"{data}-seed{seed}"
 
 
