@@ -77,7 +77,7 @@ class BestOfN(PredictorExperiment):
         return task_of(task)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """The predictor's result, rewards or extracted states: midway, where the attempt still runs then, and at its end."""
+        """The predictor's result, rewards or extracted states: midway, if the attempt runs then, and at its end."""
         setup = self.attempts
         attempt, half = attempt_of(attempted(setup).episodes[task]), setup.steps // 2
         predictor = self.made(ledger)

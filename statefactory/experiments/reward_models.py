@@ -1,4 +1,4 @@
-"""Table 1's trained rows, Tables 6 and 7: what the reward models of `data/reward_models` predicted, and what that says.
+"""Table 1's trained rows, Tables 6 and 7: analyses of the stored predictions in `data/reward_models`.
 
 Nothing here loads a model. Predictions are on official benchmark pairs, whatever data a notebook runs on.
 """
@@ -73,7 +73,7 @@ INCREASES: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 
 @cache
 def predictions(folder: Path = SHIPPED) -> pd.DataFrame:
-    """All kept predictions, a line a step; the columns are in `docs/rewards.md`.
+    """All stored predictions, a row a step; the columns are in `docs/rewards.md`.
 
     Raises MissingData without predictions, DamagedFile.
     """
@@ -85,7 +85,7 @@ def predictions(folder: Path = SHIPPED) -> pd.DataFrame:
 
 @cache
 def kept(folder: Path = SHIPPED) -> pd.DataFrame:
-    """EPIC distances of all kept predictions, a line a pair: columns model, trained_on, shown, domain, task, distance.
+    """EPIC distances of all stored predictions, a row a pair: columns model, trained_on, shown, domain, task, distance.
 
     Raises as `predictions`.
     """
@@ -93,7 +93,7 @@ def kept(folder: Path = SHIPPED) -> pd.DataFrame:
 
 
 def table1(distances: pd.DataFrame, models: Sequence[str] = (LORA,)) -> pd.DataFrame:
-    """The results table of models that were shown their own goal: a method for each domain that one was trained on."""
+    """The results table of models with the task's own goal: a method for each training."""
     rows = []
     for model in models:
         backbone = backbone_of() if model == LORA else DEFAULT
@@ -104,7 +104,7 @@ def table1(distances: pd.DataFrame, models: Sequence[str] = (LORA,)) -> pd.DataF
 
 
 def by_domain(distances: pd.DataFrame, model: str, trained_on: str, goal: str = OWN) -> dict[str, np.ndarray]:
-    """Domain -> the distances of a model's pairs, in the order of their tasks; empty for a model that is not kept."""
+    """Domain -> the distances of a model's pairs, by task; empty for a model without predictions."""
     chosen = distances[
         (distances["model"] == model) & (distances["trained_on"] == trained_on) & (distances["shown"] == goal)
     ]
@@ -120,14 +120,14 @@ def table1_published() -> pd.DataFrame:
 
 
 def monotonic(distances: pd.DataFrame) -> pd.DataFrame:
-    """The monotonic baseline's row on the pairs of the kept predictions."""
+    """The monotonic baseline's row on the pairs of the stored predictions."""
     return tables.table(scores.rows("Monotonic", "none", by_domain(distances, MONOTONIC, "", ""), SOURCE))
 
 
 def controls(distances: pd.DataFrame) -> pd.DataFrame:
-    """Each model in the domain that it was trained on, with its own goal and with its controls.
+    """Each model in its training domain, with the task's own goal and with its controls.
 
-    minus_own: the difference, pair by pair, to LoRA's model of the same training with its own goal, with its interval.
+    minus_own: the paired difference to LoRA's model of the same training with the own goal, with its interval.
     """
     lines = []
     for trained_on, domain in AT_HOME:
@@ -143,9 +143,9 @@ def controls(distances: pd.DataFrame) -> pd.DataFrame:
 
 
 def goal_reading(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE)) -> pd.DataFrame:
-    """How much worse a model gets, pair by pair, when another task's goal or none is shown; where it was trained.
+    """How much a model's distance grows, pair by pair, with another task's goal or none, in its training domain.
 
-    The difference of either control has its interval, and is empty where that was not tried. reads: whether that of
+    The differences have intervals, and are empty for controls that were not run. reads: whether the interval of
     another goal is above 0.
     """
     lines = []
@@ -164,9 +164,9 @@ def goal_reading(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE))
 
 
 def rewards_alike(predictions: pd.DataFrame) -> pd.DataFrame:
-    """How alike rewards are with another task's goal and with one's own, over all steps of all pairs.
+    """How alike the rewards with another task's goal and with the own goal are, over all steps of all pairs.
 
-    correlation: Pearson's. change: the mean of absolute ones.
+    correlation: Pearson's. change: the mean absolute difference.
     """
     both = predictions[predictions["shown"].isin([OWN, ANOTHER])].pivot(
         index=["model", "trained_on", "domain", "task", "kind", "step"], columns="shown", values="reward"
@@ -180,10 +180,10 @@ def rewards_alike(predictions: pd.DataFrame) -> pd.DataFrame:
 
 
 def out_of_domain(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE)) -> pd.DataFrame:
-    """Models of one domain against the monotonic baseline, in the four domains that each was not trained on.
+    """Models of one domain against the monotonic baseline, in the four other domains.
 
-    cells: a training and a domain each. farther than the baseline, nearer, and not told apart from it: by the 95 %
-    interval of the differences pair by pair. n: of pairs in a cell.
+    cells: pairs of training and domain. farther, nearer, not told apart: cells by the 95 % interval of the paired
+    differences to the baseline. n: pairs in a cell.
     """
     baseline, lines = by_domain(distances, MONOTONIC, "", ""), []
     for model in models:
@@ -198,9 +198,9 @@ def out_of_domain(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE)
 
 
 def ablations(distances: pd.DataFrame) -> pd.DataFrame:
-    """What a changed training errs more than the preset's, on the same pairs of the domain both were trained on.
+    """How much the distance of a changed training exceeds the preset's, on the same pairs of their training domain.
 
-    difference: of the means of the two, the second minus the first, with its interval.
+    difference: mean of the second minus mean of the first, with its interval.
     """
     lines = []
     for model in distances["model"][distances["model"].str.startswith(f"{LORA}, ")].unique():
@@ -215,10 +215,10 @@ def ablations(distances: pd.DataFrame) -> pd.DataFrame:
 
 
 def increases(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE), seed: int = 0) -> pd.DataFrame:
-    """By how much the error grows out of domain, in percent, by each of INCREASES: published, and ours.
+    """Growth of the error out of domain, in percent, by each of INCREASES: published, and ours.
 
-    Intervals are bootstraps over pairs, of which all models have the same. Raises ValueError for a model that is not
-    kept on all five domains with all six trainings.
+    Intervals are bootstraps over pairs, which all models share. Raises ValueError for a model without predictions of
+    all six trainings on all five domains.
     """
     import numpy as np
     import pandas as pd
@@ -246,19 +246,19 @@ def increases(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE), se
 
 
 def cards(folder: Path = SHIPPED) -> list[dict[str, Any]]:
-    """The cards of all kept trainings, the six first, then what was changed."""
+    """The cards of all stored trainings, the six first, then those with changed recipes."""
     order = {name: number for number, name in enumerate(TRAINED_ON)}
     cards = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob(CARD))]
     return sorted(cards, key=lambda card: (changed(card) != "", changed(card), order.get(card["name"], len(order))))
 
 
 def changed(card: Mapping[str, Any]) -> str:
-    """What a card's recipe has otherwise than the preset "two-cores"; "" for nothing."""
+    """The changes of a card's recipe to the preset "two-cores"; "" for none."""
     return ", ".join(recipe_changes(Recipe(**card["recipe"])))
 
 
 def trainings(cards: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """What the cards say, a line a training."""
+    """The counts and results of trainings from their cards, a row a training."""
     import pandas as pd
 
     return pd.DataFrame({
@@ -335,13 +335,13 @@ def train_one(
 
 
 def backbone_of(folder: Path = SHIPPED) -> str:
-    """What the six adapters were trained on, as a results table names it."""
+    """The backbone of the six adapters, as a results table names it."""
     card = next(card for card in cards(folder) if not changed(card))
     return f"{card['base']['name'].split(',')[0]}, first {card['recipe']['layers']} layers"
 
 
 def _mean(name: str, values: np.ndarray | None, ends: str) -> dict[str, float]:
-    """A mean and its interval in columns: its name, and that of the ends with _low and _high; empty without values."""
+    """A mean and its interval as columns `name`, `ends`_low and `ends`_high; NaN without values."""
     mean = (math.nan,) * 3 if values is None else bootstrap_mean(values)
     return dict(zip((name, f"{ends}_low", f"{ends}_high"), mean, strict=True))
 

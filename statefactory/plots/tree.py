@@ -23,9 +23,9 @@ CHOSEN, GAINED = drawing.ORANGE, drawing.BLUE
 
 @dataclass
 class DrawnNode:
-    """A node as it is drawn. row: the middle of its box, in rows from the top. hidden: children that have no room.
+    """A node as it is drawn. row: the middle of its box, in rows from the top. hidden: children that are not drawn.
 
-    hidden_row: where the number of hidden children is drawn.
+    hidden_row: the row in which their number is drawn.
     """
 
     node: Node
@@ -36,7 +36,7 @@ class DrawnNode:
     hidden_row: float = 0.0
 
     def all(self) -> Iterator[DrawnNode]:
-        """Itself, and what is shown below it."""
+        """This node and its drawn descendants."""
         yield self
         for child in self.children:
             yield from child.all()
@@ -45,8 +45,8 @@ class DrawnNode:
 def draw_tree(root: Node, title: str, evidence: str, most: int = 50, siblings: int = SIBLINGS) -> Figure:
     """A search tree from left to right.
 
-    Of more than `most` nodes those that were visited most are shown, and of those without a visit the best `siblings`
-    of a node; how many are left out stands below them. evidence: what kind of search it was.
+    At most `most` nodes are drawn, the most visited ones first, and of a node's unvisited children the best `siblings`.
+    The number of children left out is drawn below them. evidence: what kind of search it was.
     """
     line = {id(node) for node in best_line(root)} | {id(root)}
     kept = _kept(root, line, most, siblings)
@@ -68,7 +68,7 @@ def draw_tree(root: Node, title: str, evidence: str, most: int = 50, siblings: i
 
 
 def _kept(root: Node, line: set[int], most: int, siblings: int) -> set[int]:
-    """The nodes that are shown: a parent always with its child, the chosen line always."""
+    """The ids of the drawn nodes: always the chosen line, and with a child its parent."""
     wanted: list[tuple[tuple[bool, int, float], int, Node]] = []
     for number, (node, _) in enumerate(in_order(root)):
         ranked = sorted(node.children or (), key=lambda child: (child.visits, child.value), reverse=True)
@@ -82,16 +82,16 @@ def _kept(root: Node, line: set[int], most: int, siblings: int) -> set[int]:
 
 
 def _arranged(node: Node, kept: set[int], depth: int = 0) -> DrawnNode:
-    """What is kept, the most visited child first."""
+    """The drawn nodes as a tree, the most visited child first."""
     ranked = sorted(node.children or (), key=lambda child: (child.visits, child.value), reverse=True)
     children = [_arranged(child, kept, depth + 1) for child in ranked if id(child) in kept]
     return DrawnNode(node, depth, children=children, hidden=[child for child in ranked if id(child) not in kept])
 
 
 def _laid_out(shown: DrawnNode, free: list[float]) -> None:
-    """Give each its row, as high as it can be; the first child stands beside its parent. free: by column, the next row.
+    """Set the row of each node, as high as possible; a first child is level with its parent. free: next row by column.
 
-    A node that has children stands below all that stands in their column, so that no two lines between columns meet.
+    A node with children is below everything in their column, so that no two lines between columns cross.
     """
     shown.row = max(free[depth] for depth in _beside(shown))
     free[shown.depth] = shown.row + 1
@@ -104,7 +104,7 @@ def _laid_out(shown: DrawnNode, free: list[float]) -> None:
 
 
 def _beside(shown: DrawnNode) -> Iterator[int]:
-    """The columns that it and what stands beside it take."""
+    """The columns of a node, its first child, that child's first child, and so on."""
     yield shown.depth
     if shown.children:
         yield from _beside(shown.children[0])
