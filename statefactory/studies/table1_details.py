@@ -58,13 +58,13 @@ def accounts(results: Results) -> pd.DataFrame:
 def variants(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
     """StateFactory by both readings of the paper: conventions of routing, and values as sentences or fragments."""
     ways = {title: replace(score, convention=convention) for title, convention in CONVENTIONS.items()}
-    return _scored(results, ways, {condition: f"{values}, {{}}" for condition, values in VALUES.items()})
+    return scored(results, ways, {condition: f"{values}, {{}}" for condition, values in VALUES.items()})
 
 
 def wordings(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
     """BlocksWorld's distance with each wording of a position, the searched one among them."""
     ways = {title: replace(score, wording=wording) for wording, title in WORDINGS.items()}
-    rows = _scored(results, ways, {condition: f"{{}}, {values}" for condition, values in VALUES.items()})
+    rows = scored(results, ways, {condition: f"{{}}, {values}" for condition, values in VALUES.items()})
     return rows[rows["metric"] == scores.metric("blocksworld")].reset_index(drop=True)
 
 
@@ -72,11 +72,11 @@ def without_focus(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
     """ScienceWorld with and without the milestone "focus on", which its tasks state and random play rarely reaches."""
     ignored = {"with its focus milestones": (), "without them": ("focus",)}
     ways = {title: replace(score, ignored=names) for title, names in ignored.items()}
-    rows = _scored(results, ways, {OURS: "{}"})
+    rows = scored(results, ways, {OURS: "{}"})
     return rows[rows["metric"] == scores.metric("scienceworld")].reset_index(drop=True)
 
 
-def _scored(results: Results, ways: Mapping[str, Scoring], names: Mapping[str, str]) -> pd.DataFrame:
+def scored(results: Results, ways: Mapping[str, Scoring], names: Mapping[str, str]) -> pd.DataFrame:
     """The rows by each way of scoring. names: condition -> how rows name it, with "{}" for the way's title."""
     import pandas as pd
 
