@@ -132,11 +132,11 @@ class Walkthrough:
 
         columns = ["Goal object", "State object", "Identity", "Name", "Value", "Aligned name", "Aligned value",
                    "Similarity", "Fit"]  # fmt: skip
-        rows = [line for match in self.matches[self.place(step)] for line in _lines(match)]
+        rows = [line for match in self.matches[self.index_of(step)] for line in _lines(match)]
         return readable(rows, columns=columns)
 
-    def place(self, step: int) -> int:
-        """Where a step (from 1; -1 for the last) stands. Raises ValueError for one that there is not."""
+    def index_of(self, step: int) -> int:
+        """The index, from 0, of a step (from 1; -1 for the last). Raises ValueError for a step that does not exist."""
         if step == -1 and len(self):
             return len(self) - 1
         if not 1 <= step <= len(self):
@@ -145,7 +145,7 @@ class Walkthrough:
 
     def changed(self, step: int) -> list[str]:
         """What a step changed in the state, such as "mug 1: location in cabinet 2", a text an object."""
-        index = self.place(step)
+        index = self.index_of(step)
         known = {entity.identity: entity.attributes for entity in (self.states[index - 1] if index else ())}
         texts = [_change(entity, known.get(entity.identity)) for entity in self.states[index]]
         gone = known.keys() - {entity.identity for entity in self.states[index]}
@@ -153,7 +153,7 @@ class Walkthrough:
 
     def anchored(self, step: int) -> list[str]:
         """What a step made more specific in the goal, such as "mug → mug 1", or added to it."""
-        return [event.text for event in _goal_events(self, self.place(step))]
+        return [event.text for event in _goal_events(self, self.index_of(step))]
 
     def events(self, jump: float = JUMP) -> list[Event]:
         """What is worth a remark, by step: changes of the goal, and fits that changed by `jump` or more."""

@@ -118,7 +118,7 @@ def _followed(asked: Selection, row: Row, backbone: Backbone) -> Walkthrough:
 
 def facts(walked: Walkthrough, step: int) -> list[Fact]:
     """What can be edited at a step (from 1): the goal's facts first, since those alone are looked for in the state."""
-    index = walked.place(step)
+    index = walked.index_of(step)
     sides: dict[str, Sequence[Entity | Group | str]] = {
         "goal": walked.trace.goals[index], "state": walked.trace.states[index]
     }  # fmt: skip
@@ -140,7 +140,7 @@ def _facts(side: str, number: int, item: Entity | Group | str) -> list[Fact]:
 
 def edited(walked: Walkthrough, step: int, fact: Fact, text: str, embedding: str = DEFAULT) -> Walkthrough:
     """The same with a fact in other words at one step, and with what that does to its reward. text: "" drops it."""
-    index = walked.place(step)
+    index = walked.index_of(step)
     name = "goals" if fact.side == "goal" else "states"
     states: list[State] = list(getattr(walked.trace, name))
     items: list[Entity | Group | str] = list(states[index])
@@ -229,7 +229,7 @@ class Rewards(Panel):
     def follow(self, step: int = -1) -> None:
         """Let the predictor follow the trajectory, and show a step (from 1; -1 for the last). Raises as `follow`."""
         self.followed = follow(self.asked())
-        before, index = self.step.value, self.followed.walked.place(step)
+        before, index = self.step.value, self.followed.walked.index_of(step)
         with self.step.hold_trait_notifications():
             self.step.max, self.step.value = len(self.followed.walked), index + 1
         if self.step.value == before:  # else it was looked at already

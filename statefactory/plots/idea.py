@@ -33,14 +33,14 @@ def draw_idea(
     canvas = Canvas(WIDTH, sum(CURVE) + 0.3, evidence)
     canvas.text(EDGE, 0.3, f"Goal: {walked.row.goal_description}", LARGE, 6.5, fontweight="bold")
     canvas.lines(WIDTH - EDGE, 0.3, [note], SMALL, ha="right", color=drawing.QUIET)
-    places = [walked.place(step) for step in steps]
-    across = (WIDTH - 2 * EDGE - LEFT + GAP) / len(places)
-    lefts = [EDGE + LEFT + number * across for number in range(len(places))]
+    indices = [walked.index_of(step) for step in steps]
+    across = (WIDTH - 2 * EDGE - LEFT + GAP) / len(indices)
+    lefts = [EDGE + LEFT + number * across for number in range(len(indices))]
     _say(canvas, TEXT, "Text", "what was done, and what the world said")
-    _draw_goal(canvas, walked.matches[places[-1]][0])
+    _draw_goal(canvas, walked.matches[indices[-1]][0])
     _say(canvas, CURVE, "Reward", "how far the state fits the goal")
     points = _draw_curve(canvas, walked, negative, lefts[0], WIDTH - EDGE - 1.6)
-    for left, index in zip(lefts, places, strict=True):
+    for left, index in zip(lefts, indices, strict=True):
         middle = left + (across - GAP) / 2
         _draw_text(canvas, walked, index, left, across - GAP)
         canvas.arrow((middle, sum(TEXT) + 0.03), (middle, STATE[0] - 0.03))

@@ -41,7 +41,7 @@ def draw_walkthrough(
     """
     import matplotlib.pyplot as plt
 
-    index = walked.place(step)
+    index = walked.index_of(step)
     panel = arranged(walked.matches[index], walked.states[index])
     poles = _poles(walked)
     title = wrapped(f"Task: {walked.row.goal_description}", WIDTH - 2 * EDGE, SIZE + 2, 3)
