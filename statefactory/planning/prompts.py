@@ -46,7 +46,7 @@ class Predicted(AnswerModel):
 
 @cache
 def predict_prompt(world: str) -> Prompt:
-    """A world model's prompt, for a world by its short name; `foresight` has rules for some."""
+    """A world model's prompt, for a world by its short name."""
     prompt = read_prompt("statefactory/predict.md", PredictFields, Predicted)
     return replace(prompt, name=f"{prompt.name}.{world}")
 
