@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 ROUNDING = 1e-12  # relative to the largest reward
 
 
-class UnusableRewards(ValueError):
-    """Predictions that cannot be scored; the message names the pair and what is wrong with it."""
-
-
 def epic_distance(predicted: ArrayLike, truth: ArrayLike) -> float:
-    """The distance of one pair, in [0, 1]; both of shape (steps,). Raises UnusableRewards."""
+    """The distance of one pair, in [0, 1]; both of shape (steps,). Raises ValueError."""
     return float(epic_distances([predicted], [truth])[0])
 
 
@@ -37,7 +33,7 @@ def epic_distances(
     """The distance of every pair, shape (pairs,), each in [0, 1]; all pairs in one go.
 
     predicted, truth: a pair's rewards each, positive trajectory first, of shape (steps,) with steps differing between
-    pairs. names: of the pairs, for error messages. Raises UnusableRewards for a pair whose lengths differ, that is
+    pairs. names: of the pairs, for error messages. Raises ValueError for a pair whose lengths differ, that is
     empty, or that has a NaN or an infinite value.
     """
     import numpy as np
@@ -78,15 +74,15 @@ def _flat(
     import numpy as np
 
     if len(predicted) != len(truth):
-        raise UnusableRewards(f"{len(predicted)} pairs were predicted, and the truth has {len(truth)}")
+        raise ValueError(f"{len(predicted)} pairs were predicted, and the truth has {len(truth)}")
     guesses, truths = map(_arrays, (predicted, truth))
     lengths, expected = (np.array([rewards.size for rewards in side], int) for side in (guesses, truths))
     guess, true = _joined(guesses), _joined(truths)
     # All at once; only where something is wrong is it looked for pair by pair.
     if not ((lengths == expected).all() and lengths.all() and np.isfinite(guess).all() and np.isfinite(true).all()):
         pairs = zip(guesses, truths, strict=True)
-        number, problem = next((i, said) for i, pair in enumerate(pairs) if (said := _problem(*pair)))
-        raise UnusableRewards(f"{names[number] if number < len(names) else f'pair {number}'}: {problem}")
+        number, problem = next((i, message) for i, pair in enumerate(pairs) if (message := _problem(*pair)))
+        raise ValueError(f"{names[number] if number < len(names) else f'pair {number}'}: {problem}")
     return guess, true, lengths
 
 

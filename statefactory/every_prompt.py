@@ -34,10 +34,10 @@ def examples() -> Iterator[tuple[Prompt, dict[str, Any]]]:
     before = (Entity("block A", (Attribute("location", "Block A is on the table."),)),)
     now = (Entity("block A", (Attribute("location", "Block A is in the hand."),)),)
     perceive, refine, interpret = modules("object_attribute")
-    told = {"goal": goal, "action": action}
-    yield perceive, {**told, "previous_goal": None, "observation": seen, "previous_state": before}
-    yield refine, {**told, "previous_state": before, "state": now}
-    yield interpret, {**told, "state": now, "observation": seen, "previous_goal": None}
+    common = {"goal": goal, "action": action}
+    yield perceive, {**common, "previous_goal": None, "observation": seen, "previous_state": before}
+    yield refine, {**common, "previous_state": before, "state": now}
+    yield interpret, {**common, "state": now, "observation": seen, "previous_goal": None}
     yield judge.PROMPTS["analytic"], {"goal": goal, "history": (judge.Exchange(action, seen),)}
     yield PARAPHRASE, {"sentence": "Block A is on the table."}
     tools = "pick up X; put down X; stack X on Y"

@@ -67,7 +67,7 @@ def state_rewards(rewards: ArrayLike, observations: Sequence[str]) -> np.ndarray
     values = np.asarray(rewards, float).ravel()
     if values.size != len(observations):
         raise ValueError(f"{values.size} rewards for {len(observations)} observations")
-    places = {text: place for place, text in enumerate(dict.fromkeys(observations))}
+    places = {text: index for index, text in enumerate(dict.fromkeys(observations))}
     state = [places[text] for text in observations]
     # A step-dependent predictor gives one state several rewards: the mean is the nearest function of the state.
     return np.bincount(state, values, len(places)) / np.bincount(state, minlength=len(places))

@@ -26,7 +26,7 @@ Item = TypeVar("Item")  # Entity, Group or str: what a state of the level is mad
 Reasoning: TypeAlias = Literal["short", "full"]
 
 
-class _Given(Fields, Generic[Item]):
+class _ModuleFields(Fields, Generic[Item]):
     """What all three may read.
 
     reasoning: how much is written before the answer; "full" is what Tables 9 and 10 ask for, a citation an object and
@@ -42,7 +42,7 @@ class _Given(Fields, Generic[Item]):
     left_out: int = 0
 
 
-class PerceiveFields(_Given[Item], Generic[Item]):
+class PerceiveFields(_ModuleFields[Item], Generic[Item]):
     """What Module A may read besides. None: there is none yet."""
 
     previous_goal: tuple[Item, ...] | None
@@ -50,14 +50,14 @@ class PerceiveFields(_Given[Item], Generic[Item]):
     previous_state: tuple[Item, ...] | None
 
 
-class RefineFields(_Given[Item], Generic[Item]):
+class RefineFields(_ModuleFields[Item], Generic[Item]):
     """What Module B may read besides. state: what Module A saw. action: the latest, all the official program shows."""
 
     previous_state: tuple[Item, ...] | None
     state: tuple[Item, ...]
 
 
-class InterpretFields(_Given[Item], Generic[Item]):
+class InterpretFields(_ModuleFields[Item], Generic[Item]):
     """What Module C may read besides. state: what Module B kept. previous_goal: None at the paper's step 0."""
 
     state: tuple[Item, ...]

@@ -122,17 +122,17 @@ def matches(goal: Entities, state: Entities, embedder: Embedder, convention: Con
     table, ((wanted, offered),) = _numbered([goal], [state], embedder, convention)
     if not (goal and state):
         return tuple(_unmatched(entity) for entity in goal)
-    found = table.align(np.array(wanted), np.array(offered))
-    scores = _floored(found.scores, convention)
+    alignment = table.align(np.array(wanted), np.array(offered))
+    scores = _floored(alignment.scores, convention)
     taken = scores.argmax(axis=1)
     ends = np.cumsum([len(entity.attributes) for entity in goal])
     return tuple(
         Match(
-            entity, state[place], float(found.identities[row, place]),
-            _compared(entity, state[place], found, slice(end - len(entity.attributes), end), place),
-            float(scores[row, place]),
+            entity, state[column], float(alignment.identities[row, column]),
+            _compared(entity, state[column], alignment, slice(end - len(entity.attributes), end), column),
+            float(scores[row, column]),
         )
-        for row, (entity, place, end) in enumerate(zip(goal, taken, ends, strict=True))
+        for row, (entity, column, end) in enumerate(zip(goal, taken, ends, strict=True))
     )  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def _means(table: Table, block: Sequence[Step], convention: Convention) -> dict[
 
     goals, states = (list(dict.fromkeys(n for step in block for n in step[side])) for side in (0, 1))
     scores = _floored(table.scores(np.array(goals), np.array(states)), convention)
-    row, column = ({number: place for place, number in enumerate(numbers)} for numbers in (goals, states))
+    row, column = ({number: index for index, number in enumerate(numbers)} for numbers in (goals, states))
     return {
         (goal, state): float(scores[np.array([[row[n]] for n in goal]), [column[n] for n in state]].max(axis=1).mean())
         for goal, state in block
@@ -194,14 +194,16 @@ def _finished(means: np.ndarray, convention: Convention) -> np.ndarray:
     return np.floor((clipped + ROUNDING) * scale) / scale
 
 
-def _compared(goal: Entity, taken: Entity, found: Alignment, rows: slice, column: int) -> tuple[AttributeMatch, ...]:
+def _compared(
+    goal: Entity, taken: Entity, alignment: Alignment, rows: slice, column: int
+) -> tuple[AttributeMatch, ...]:
     if not taken.attributes:
         return _unmatched(goal).attributes
-    aligned = [taken.attributes[place] for place in found.aligned[rows, column]]
+    aligned = [taken.attributes[index] for index in alignment.aligned[rows, column]]
     return tuple(
         AttributeMatch(wanted.name, wanted.value, offered.name, offered.value, float(similarity))
         for wanted, offered, similarity in zip(
-            goal.attributes, aligned, found.similarities[rows, column], strict=True
+            goal.attributes, aligned, alignment.similarities[rows, column], strict=True
         )
     )  # fmt: skip
 

@@ -59,9 +59,9 @@ class Table:
         seen: dict[int, int] = {}  # by identity: most steps share the objects themselves, all of which `kept` holds
 
         def number(entity: Entity) -> int:
-            if (found := seen.get(id(entity))) is None:
-                found = seen[id(entity)] = self._number(entity)
-            return found
+            if (known_number := seen.get(id(entity))) is None:
+                known_number = seen[id(entity)] = self._number(entity)
+            return known_number
 
         return [(tuple(map(number, goal)), tuple(map(number, state))) for goal, state in kept]
 
@@ -103,14 +103,14 @@ class Table:
 
     def _number(self, entity: Entity) -> int:
         words = (entity.identity, *(word for a in entity.attributes for word in (a.name, a.value)))
-        found = self._entities.setdefault(words, len(self._entities))
-        if found == len(self._lists[0]):
+        entity_number = self._entities.setdefault(words, len(self._entities))
+        if entity_number == len(self._lists[0]):
             identities, counts, names, values = self._lists
             identities.append(self._text(words[0]))
             counts.append(len(words) // 2)
             names += map(self._text, map(self._cleaned, words[1::2]))
             values += map(self._text, words[2::2])
-        return found
+        return entity_number
 
     def _text(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts))

@@ -106,7 +106,7 @@ def from_level(state: State) -> tuple[Entity, ...]:
         return tuple(Entity(e.identity, tuple(map(_as_fragment, e.attributes))) for e in known)
     texts = [text for item in state for text in (item.statements if isinstance(item, Group) else (item,))]
     # A model's sentences have many forms; only those of `sentence` are read back, which the rules write.
-    return from_facts(found for found in map(fact, texts) if found)
+    return from_facts(pair for pair in map(fact, texts) if pair)
 
 
 def from_facts(facts: Iterable[tuple[str, Attribute]]) -> tuple[Entity, ...]:
@@ -135,5 +135,5 @@ def _described(statements: Sequence[str], apart: bool) -> tuple[Attribute, ...]:
 
 
 def _as_fragment(attribute: Attribute) -> Attribute:
-    found = fact(attribute.value)
-    return found[1] if found and found[1].name == attribute.name else attribute
+    read_back = fact(attribute.value)
+    return read_back[1] if read_back and read_back[1].name == attribute.name else attribute

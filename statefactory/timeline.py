@@ -22,31 +22,31 @@ def timeline(
     trace or rewards are of another number of steps.
     """
     count = len(row.trajectory)
-    states = [_facts(trace, place) for place in range(count)] if trace else [{}] * count
-    told = [None] * count if rewards is None else list(rewards)
-    if not len(told) == len(states if trace is None else trace.states) == count:
+    states = [_facts(trace, index) for index in range(count)] if trace else [{}] * count
+    shown_rewards = [None] * count if rewards is None else list(rewards)
+    if not len(shown_rewards) == len(states if trace is None else trace.states) == count:
         raise ValueError(f"{row.id} has {count} steps, and what was made of it has another number")
     steps, before = [], 0.0
-    for place, (step, asked) in enumerate(zip(row.trajectory, dealt(exchanges, [calls] * count), strict=True)):
-        reward = told[place]
+    for index, (step, asked) in enumerate(zip(row.trajectory, dealt(exchanges, [calls] * count), strict=True)):
+        reward = shown_rewards[index]
         predicted = "" if reward is None else f"reward {reward:.2f} ({reward - before:+.2f}), "
         before = reward or 0.0
         steps.append(
             Step(
                 title=step.action, reason=f"{predicted}truth {step.reward.shaped:.2f}", action=step.action,
                 observation=step.observation, exchanges=asked, cost=cost_of(asked),
-                before=states[place - 1] if place else {}, after=states[place],
+                before=states[index - 1] if index else {}, after=states[index],
             )
         )  # fmt: skip
     return Timeline(title=row.id, task=row.goal_description, steps=tuple(steps))
 
 
-def _facts(trace: Trace, place: int) -> Mapping[str, str]:
+def _facts(trace: Trace, index: int) -> Mapping[str, str]:
     """Of the state and the goal at a step: object and attribute -> value."""
-    found = {}
-    for name, state in (("", trace.states[place]), ("goal, ", trace.goals[place])):
+    facts = {}
+    for name, state in (("", trace.states[index]), ("goal, ", trace.goals[index])):
         for entity in entities(state):
-            found[f"{name}{entity.identity or 'text'}"] = "; ".join(
+            facts[f"{name}{entity.identity or 'text'}"] = "; ".join(
                 f"{attribute.name} {attribute.value}" for attribute in entity.attributes
             )
-    return found
+    return facts

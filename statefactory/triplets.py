@@ -112,10 +112,10 @@ def similarities(triplets: Sequence[Triplet], embedder: Embedder) -> np.ndarray:
     return np.stack([(anchors * positives).sum(axis=1), (anchors * negatives).sum(axis=1)], axis=1)
 
 
-Known = tuple[str, str, str]  # identity, name of the attribute, value
+Fact = tuple[str, str, str]  # identity, name of the attribute, value
 
 
-def _history(trace: Trace) -> set[Known]:
+def _history(trace: Trace) -> set[Fact]:
     """Every fact that held at some step."""
     return {
         (entity.identity, attribute.name, attribute.value)
@@ -125,20 +125,20 @@ def _history(trace: Trace) -> set[Known]:
     }
 
 
-def _probe(anchor: Known, known: Iterable[Known], random: Random, values: Values) -> Probe | None:
+def _probe(anchor: Fact, known: Iterable[Fact], random: Random, values: Values) -> Probe | None:
     """With a contradiction or with a fact of another object, by a coin's toss where there are both."""
-    (identity, name, value), said = anchor, _said(anchor, values)
+    (identity, name, value), anchor_text = anchor, _said(anchor, values)
     against = sorted(fact for fact in known if fact[:2] == (identity, name) and fact[2] != value)
     # Two objects may share a sentence ("Both doors are shut."), which is no distractor of itself.
-    others = sorted(fact for fact in known if fact[0] != identity and _said(fact, values) != said)
+    others = sorted(fact for fact in known if fact[0] != identity and _said(fact, values) != anchor_text)
     kinds = [(kind, facts) for kind, facts in ((CONTRADICTION, against), (OTHER_OBJECT, others)) if facts]
     if not kinds:
         return None
     kind, facts = random.choice(kinds)
-    return Probe(said, _said(random.choice(facts), values), kind)
+    return Probe(anchor_text, _said(random.choice(facts), values), kind)
 
 
-def _said(fact: Known, values: Values) -> str:
+def _said(fact: Fact, values: Values) -> str:
     identity, name, value = fact
     return value if values == "sentences" else sentence(identity, Attribute(name, value))
 

@@ -85,8 +85,8 @@ class Walkthrough:
         """The goal's objects, in the order in which they came up."""
         courses: list[list[Match | None]] = []
         before: list[int] = []
-        for step, found in enumerate(self.matches):
-            links = _links(self.goals[step - 1], self.goals[step]) if step else [None] * len(found)
+        for step, matched in enumerate(self.matches):
+            links = _links(self.goals[step - 1], self.goals[step]) if step else [None] * len(matched)
             now: list[int] = []
             for link in links:
                 if link is None:
@@ -94,7 +94,7 @@ class Walkthrough:
                 now.append(len(courses) - 1 if link is None else before[link])
             for course in courses:
                 course.append(None)
-            for number, match in zip(now, found, strict=True):
+            for number, match in zip(now, matched, strict=True):
                 courses[number][-1] = match
             before = now
         return [Part(tuple(course)) for course in courses]
@@ -132,11 +132,11 @@ class Walkthrough:
 
         columns = ["Goal object", "State object", "Identity", "Name", "Value", "Aligned name", "Aligned value",
                    "Similarity", "Fit"]  # fmt: skip
-        rows = [line for match in self.matches[self.place(step)] for line in _lines(match)]
+        rows = [line for match in self.matches[self.index_of(step)] for line in _lines(match)]
         return readable(rows, columns=columns)
 
-    def place(self, step: int) -> int:
-        """Where a step (from 1; -1 for the last) stands. Raises ValueError for one that there is not."""
+    def index_of(self, step: int) -> int:
+        """The index, from 0, of a step (from 1; -1 for the last). Raises ValueError for a step that does not exist."""
         if step == -1 and len(self):
             return len(self) - 1
         if not 1 <= step <= len(self):
@@ -145,28 +145,28 @@ class Walkthrough:
 
     def changed(self, step: int) -> list[str]:
         """What a step changed in the state, such as "mug 1: location in cabinet 2", a text an object."""
-        place = self.place(step)
-        known = {entity.identity: entity.attributes for entity in (self.states[place - 1] if place else ())}
-        texts = [_change(entity, known.get(entity.identity)) for entity in self.states[place]]
-        gone = known.keys() - {entity.identity for entity in self.states[place]}
+        index = self.index_of(step)
+        known = {entity.identity: entity.attributes for entity in (self.states[index - 1] if index else ())}
+        texts = [_change(entity, known.get(entity.identity)) for entity in self.states[index]]
+        gone = known.keys() - {entity.identity for entity in self.states[index]}
         return [text for text in texts if text] + [f"{name} gone" for name in known if name in gone]
 
     def anchored(self, step: int) -> list[str]:
         """What a step made more specific in the goal, such as "mug → mug 1", or added to it."""
-        return [event.text for event in _goal_events(self, self.place(step))]
+        return [event.text for event in _goal_events(self, self.index_of(step))]
 
     def events(self, jump: float = JUMP) -> list[Event]:
         """What is worth a remark, by step: changes of the goal, and fits that changed by `jump` or more."""
-        found: list[Event] = []
-        for place in range(len(self)):
-            found += _goal_events(self, place)
+        events: list[Event] = []
+        for index in range(len(self)):
+            events += _goal_events(self, index)
             for part in self.parts:
-                now, before = part.matches[place], part.matches[place - 1] if place else None
+                now, before = part.matches[index], part.matches[index - 1] if index else None
                 change = (now.score if now else 0.0) - (before.score if before else 0.0)
                 if now and before and abs(change) >= jump:
-                    why = _reason(self, place, now if change > 0 else before)
-                    found.append(Event(place + 1, "rise" if change > 0 else "fall", why, change))
-        return found
+                    why = _reason(self, index, now if change > 0 else before)
+                    events.append(Event(index + 1, "rise" if change > 0 else "fall", why, change))
+        return events
 
 
 def walk(row: Row, trace: Trace, embedder: Embedder, convention: Convention = PAPER) -> Walkthrough:
@@ -175,8 +175,10 @@ def walk(row: Row, trace: Trace, embedder: Embedder, convention: Convention = PA
         raise ValueError(f"{row.id} has {len(row.trajectory)} steps, and its trace {len(trace.states)}")
     compared = list(zip(map(entities, trace.goals), map(entities, trace.states), strict=True))
     # Most steps change nothing: each distinct pair of goal and state is matched once.
-    found = {pair: matches(*pair, embedder, convention) for pair in dict.fromkeys(compared)}
-    return Walkthrough(row, trace, trace_rewards(trace, embedder, convention), tuple(found[pair] for pair in compared))
+    by_pair = {pair: matches(*pair, embedder, convention) for pair in dict.fromkeys(compared)}
+    return Walkthrough(
+        row, trace, trace_rewards(trace, embedder, convention), tuple(by_pair[pair] for pair in compared)
+    )
 
 
 def told(entity: Entity) -> str:
@@ -195,20 +197,20 @@ def _links(before: Sequence[Entity], now: Sequence[Entity]) -> list[int | None]:
     free = list(range(len(before)))
     # All names before any attributes: else an object could be taken for its like before its own name is reached.
     for alike in (_same_name, _same_attributes):
-        for place, entity in enumerate(now):
-            found = next((number for number in free if alike(before[number], entity)), None)
-            if links[place] is None and found is not None:
-                links[place] = found
-                free.remove(found)
+        for index, entity in enumerate(now):
+            link = next((number for number in free if alike(before[number], entity)), None)
+            if links[index] is None and link is not None:
+                links[index] = link
+                free.remove(link)
     return links
 
 
-def _same_name(one: Entity, other: Entity) -> bool:
-    return one.identity == other.identity
+def _same_name(first: Entity, other: Entity) -> bool:
+    return first.identity == other.identity
 
 
-def _same_attributes(one: Entity, other: Entity) -> bool:
-    return {attribute.name for attribute in one.attributes} == {attribute.name for attribute in other.attributes}
+def _same_attributes(first: Entity, other: Entity) -> bool:
+    return {attribute.name for attribute in first.attributes} == {attribute.name for attribute in other.attributes}
 
 
 def _change(entity: Entity, before: tuple[Attribute, ...] | None) -> str:
@@ -220,13 +222,13 @@ def _change(entity: Entity, before: tuple[Attribute, ...] | None) -> str:
     return _told(entity.identity, [*news, *lost]) if news or lost else ""
 
 
-def _goal_events(walked: Walkthrough, place: int) -> Iterator[Event]:
-    for part in walked.parts if place else ():
-        before, now = part.matches[place - 1], part.matches[place]
+def _goal_events(walked: Walkthrough, index: int) -> Iterator[Event]:
+    for part in walked.parts if index else ():
+        before, now = part.matches[index - 1], part.matches[index]
         if now and not before:
-            yield Event(place + 1, "added", f"new: {told(now.goal)}")
+            yield Event(index + 1, "added", f"new: {told(now.goal)}")
         elif now and before and now.goal != before.goal:
-            yield Event(place + 1, "anchored", _anchoring(before.goal, now.goal))
+            yield Event(index + 1, "anchored", _anchoring(before.goal, now.goal))
 
 
 def _anchoring(before: Entity, now: Entity) -> str:
@@ -241,16 +243,16 @@ def _anchoring(before: Entity, now: Entity) -> str:
     return ", ".join(texts) or f"{now.identity}: fewer attributes"
 
 
-def _reason(walked: Walkthrough, place: int, match: Match) -> str:
+def _reason(walked: Walkthrough, index: int, match: Match) -> str:
     """What the step changed in the matched object, of that which was compared; else the goal object's name.
 
     A rise is explained by the object now matched, and a fall by the one that was matched before.
     """
     name = match.entity.identity if match.entity else None
-    known = {entity.identity: entity.attributes for entity in walked.states[place - 1]}
-    news = [(entity.identity, attribute.value) for entity in walked.states[place] if entity.identity == name
+    known = {entity.identity: entity.attributes for entity in walked.states[index - 1]}
+    news = [(entity.identity, attribute.value) for entity in walked.states[index] if entity.identity == name
             for attribute in entity.attributes if attribute not in known.get(entity.identity, ())
-            and attribute.name in {each.aligned for each in match.attributes}]  # fmt: skip
+            and attribute.name in {aligned_attribute.aligned for aligned_attribute in match.attributes}]  # fmt: skip
     identity = shortened(news[0][0] if news else match.goal.identity, NAME)
     return ": ".join([identity, *([", ".join(value for _, value in news)] if news else [])])
 

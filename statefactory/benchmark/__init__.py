@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from statefactory.benchmark.build import Built, build, build_all, data_of
 from statefactory.benchmark.files import read_pairs, read_rows, write_rows
-from statefactory.benchmark.published import read_published, write_published
+from statefactory.benchmark.published import read_published
 from statefactory.benchmark.schema import DOMAINS, Pair, Reward, Row, StepRecord
 
 __all__ = [
@@ -25,6 +25,5 @@ __all__ = [
     "read_pairs",
     "read_published",
     "read_rows",
-    "write_published",
     "write_rows",
 ]

@@ -20,22 +20,19 @@ from lab.machine import progress
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT
 from lab.machine.versions import code_hash
-from lab.runs.execution import Play, Played, play_all
+from lab.runs.execution import Played, play_all
 from lab.runs.run import Episode, Manifest, Run, when_free
 from statefactory.benchmark.domains import BY_NAME, Domain, named
 from statefactory.benchmark.files import FORMATS, read_pairs, read_rows, write_rows
 from statefactory.benchmark.held_out import held_out as held_out_domain
-from statefactory.benchmark.negatives import NoNegative
-from statefactory.benchmark.opened import Opened, close_all, opened
-from statefactory.benchmark.pairs import make_pair
+from statefactory.benchmark.opened import OpenDomain, close_all, opened
 from statefactory.benchmark.schema import DOMAINS, Pair, Row, read_row
+from statefactory.benchmark.trajectories import NoNegative, make_pair
+from worlds.base import NoSolution
 from worlds.textworld.compiled import NoCompiler
 
-DEATHS_WITHOUT_PROGRESS = 3
-SHIPPED = (
-    ROOT / "data" / "synthetic" / "rewardprediction"
-)  # synthetic pairs of seed 0: their files and what is about them
-COUNTED = ("positive_redraws", "negative_redraws", "taken_back", "unpadded")  # fields of Made, summed up
+SHIPPED = ROOT / "data" / "synthetic" / "rewardprediction"  # synthetic pairs of seed 0 and how they were built
+COUNTED = ("positive_redraws", "negative_redraws", "taken_back", "unpadded")  # fields of PairBuild, summed up
 
 
 class BuildFailed(RuntimeError):
@@ -74,7 +71,8 @@ def build(
     the data's files and the worlds' packages, and on nothing else.
     Raises MissingData if official data is asked for and absent, BuildFailed naming pairs that raised errors.
     """
-    job = _job(domain, data, seed, limit)
+    domain = named(domain) if isinstance(domain, str) else domain
+    job = Job(domain, domain.resolve(data), seed, limit)
     if folder is None:
         return _kept(job, job.folder) or _shipped(job) or _built(job, job.folder, workers, show_progress)
     return _kept(job, folder) or _built(job, folder, workers, show_progress)
@@ -105,19 +103,11 @@ def build_all(
 
 def data_of(built: Mapping[str, Built]) -> str:
     """What all of them were built from, "official" or "synthetic". Raises ValueError for a mixture."""
-    kinds = {of.data for of in built.values()}
+    kinds = {domain.data for domain in built.values()}
     if len(kinds) != 1:
         mixture = " and ".join(sorted(kinds)) or "nothing"
         raise ValueError(f"these domains were built from {mixture}; build them together")
     return kinds.pop()
-
-
-def kept(
-    domain: str | Domain, data: str = "auto", seed: int = 0, limit: int = 0, folder: Path | None = None
-) -> Built | None:  # fmt: skip
-    """What `build` would keep rather than build, if it is there."""
-    job = _job(domain, data, seed, limit)
-    return _kept(job, job.folder if folder is None else folder)
 
 
 @dataclass(frozen=True)
@@ -144,7 +134,7 @@ class Job:
     def identity(self) -> dict[str, Any]:
         """What must agree for finished files to be kept."""
         recipe = {name: value for name, value in asdict(self.domain.recipe(self.seed)).items() if name != "domain"}
-        about = {
+        identity = {
             "domain": self.domain.name,
             "data": self.data,
             "seed": self.seed,
@@ -155,10 +145,10 @@ class Job:
             "files": {path.name: _sha256(path) for path in self.domain.files(self.data)},
         }
         if self.domain.held_out:
-            about["held_out"] = True
-        return json.loads(json.dumps(about))
+            identity["held_out"] = True
+        return json.loads(json.dumps(identity))
 
-    def opened(self) -> Opened:
+    def opened(self) -> OpenDomain:
         """The world with its tasks and expert, once a process."""
         return opened(self.domain, self.data, self.seed, self.limit)
 
@@ -167,16 +157,12 @@ class Job:
         try:
             there = self.opened()
             tasks = sorted(there.tasks)
-            there.plan(there.tasks[tasks[0]])
+            with suppress(NoSolution):
+                there.plan(there.tasks[tasks[0]])
         finally:
             close_all()  # workers have their own
         method = f"benchmark-{self.domain.name}{'-held-out' if self.domain.held_out else ''}"
         return Manifest.of(method, "rules", "rules", self.identity(), tasks, self.domain.code)
-
-
-def _job(domain: str | Domain, data: str, seed: int, limit: int) -> Job:
-    domain = named(domain) if isinstance(domain, str) else domain
-    return Job(domain, domain.resolve(data), seed, limit)
 
 
 def _built(job: Job, folder: Path, workers: int, show_progress: bool) -> Built:
@@ -185,7 +171,7 @@ def _built(job: Job, folder: Path, workers: int, show_progress: bool) -> Built:
     with Run(folder / "runs" / f"{job.domain.name} n={len(manifest.tasks)} {manifest.digest[:6]}", manifest) as run:
         with _scratch(run.folder / "scratch"):
             try:
-                _play_all(run, partial(play, job), workers, show_progress)
+                play_all(run, partial(play, job), workers, show_progress=show_progress)
             finally:
                 close_all()
         episodes, faults = run.results(), dict(run.not_measured)
@@ -195,12 +181,12 @@ def _built(job: Job, folder: Path, workers: int, show_progress: bool) -> Built:
 
 
 def play(job: Job, task_id: str) -> Played:
-    """One pair; a task of which no random trajectory is a negative is skipped, with the reason."""
+    """One pair. A task without an expert's plan, or without a random negative, is skipped with the reason."""
     there, started = job.opened(), time.monotonic()
     task = there.tasks[task_id]
     try:
         made = make_pair(there.world, task, partial(there.plan, task), there.source, job.domain.recipe(job.seed))
-    except NoNegative as reason:
+    except (NoNegative, NoSolution) as reason:  # a solver that searches may find no way
         result: dict[str, Any] = {"skipped": str(reason)}
     else:
         counts = {name: getattr(made, name) for name in COUNTED}
@@ -208,30 +194,13 @@ def play(job: Job, task_id: str) -> Played:
     return Played(result, {"seconds": round(time.monotonic() - started, 3)})
 
 
-def _play_all(run: Run, play_one: Play, workers: int, show_progress: bool) -> None:
-    """Play what is pending. A worker process that is killed is replaced, as long as the run gets on."""
-    from joblib.externals.loky.process_executor import BrokenProcessPool
-
-    deaths = 0
-    while deaths < DEATHS_WITHOUT_PROGRESS:
-        finished = len(run.episodes)
-        try:
-            play_all(run, play_one, workers, show_progress=show_progress)
-            return
-        except BrokenProcessPool as error:
-            deaths = 1 if len(run.episodes) > finished else deaths + 1
-            died = error
-            progress.say(f"a worker process died; going on from {len(run.episodes)} pairs")
-    raise died
-
-
 def _check(episodes: list[Episode], faults: Mapping[str, str], folder: Path) -> None:
     errors = {episode.task: str(episode.error) for episode in episodes if episode.failed} | dict(faults)
     if errors:
-        told = ((task, (error.strip() or "no message").splitlines()[-1]) for task, error in list(errors.items())[:3])
+        lines = ((task, (error.strip() or "no message").splitlines()[-1]) for task, error in list(errors.items())[:3])
         raise BuildFailed(
             f"{len(errors)} of {len(episodes) + len(faults)} pairs failed "
-            f"({'; '.join(f'{task}: {line}' for task, line in told)}). The whole errors are in {folder}; "
+            f"({'; '.join(f'{task}: {line}' for task, line in lines)}). The whole errors are in {folder}; "
             "delete that folder to try again"
         )
 

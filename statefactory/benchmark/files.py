@@ -29,7 +29,7 @@ def write_rows(folder: Path, domain: str, rows: Iterable[Row]) -> tuple[Path, Pa
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a file. Raises MissingData, DamagedFile, or UnreadableTrajectory naming the file and row."""
+    """The rows of a file. Raises MissingData, DamagedFile, or ValueError naming the file and row."""
     if not path.exists():
         raise MissingData(f"{path} is not there; build it with: python -m statefactory.benchmark build")
     try:

@@ -38,8 +38,8 @@ SIZES: dict[str, Mapping[str, int]] = {
 @cache
 def held_out(name: str) -> Domain:
     """The held-out domain of that name. Raises ValueError listing the names."""
-    of, load = named(name), partial(_load_generated if name in GENERATED else _load, name)
-    return replace(of, held_out=True, sizes=SIZES[name], load=load, choose=CHOICES[name])
+    domain, load = named(name), partial(_load_generated if name in GENERATED else _load, name)
+    return replace(domain, held_out=True, sizes=SIZES[name], load=load, choose=CHOICES[name])
 
 
 def _alfworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
@@ -57,16 +57,16 @@ def _scienceworld(world: Any, data: str, seed: int) -> list[Any]:
     with world.borrowed() as engine:
         left = {name: engine.variations(name)["test"][PROTOCOL_VARIATIONS:]
                 for name in names() if name not in NOT_IN_REWARDPREDICTION}  # fmt: skip
-    ids = [task_id(name, number) for name, of in left.items() for number in of]
+    ids = [task_id(name, number) for name, numbers in left.items() for number in numbers]
     return [world.task(id) for id in _in_turn(ids, lambda id: id.rsplit("-", 1)[0], "scienceworld", data, seed)]
 
 
 def _webshop(world: Any, data: str, seed: int) -> list[Any]:
     """Goals of the test split that the shopper can fulfil."""
-    of, taken = BY_NAME["webshop"], set()
+    domain, taken = BY_NAME["webshop"], set()
     if data == "official":  # the synthetic shop of another seed sells other products
-        shop: Any = of.load(data, 0)
-        taken = {shop.hidden_goal(task).product.asin for task in (*of.choose(shop, data, 0), *shop.tasks("train"))}
+        shop: Any = domain.load(data, 0)
+        taken = {shop.hidden_goal(task).product.asin for task in (*domain.choose(shop, data, 0), *shop.tasks("train"))}
     tasks = [task for task in world.tasks("test") if world.hidden_goal(task).product.asin not in taken]
     return _fulfilled("webshop", world, data, sampled(tasks, len(tasks), "webshop", seed))
 
@@ -93,7 +93,7 @@ def _in_turn(tasks: Sequence[Any], kind: Callable[[Any], str], name: str, data: 
     """One task of each kind after the other, kinds and tasks shuffled by the seed, as many as the domain takes."""
     random, kinds = Random(f"held out {name} {seed}"), sorted({kind(task) for task in tasks})
     random.shuffle(kinds)
-    of_kind = [[task for task in tasks if kind(task) == one] for one in kinds]
+    of_kind = [[task for task in tasks if kind(task) == group_kind] for group_kind in kinds]
     for group in of_kind:
         random.shuffle(group)
     turns = (task for turn in zip_longest(*of_kind) for task in turn if task is not None)

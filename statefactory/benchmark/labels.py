@@ -72,6 +72,30 @@ class Rule:
         return [1.0 if self.after == "kept" else 0.0] * len(clipped)
 
 
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How pairs of one domain are made.
+
+    admissible: whether an action that is not among the world's valid ones counts as refused; refusals: how the world's
+    words begin where it refuses one. beginnings: random beginnings of one length drawn before a shorter one is taken;
+    negatives: random trajectories drawn before giving up. segment: so many consecutive actions shared with the expert
+    make a random trajectory no negative.
+    """
+
+    domain: str
+    rule: Rule
+    seed: int
+    admissible: bool = True
+    refusals: tuple[str, ...] = ()
+    beginnings: int = 50
+    negatives: int = 5000
+    segment: int = 2
+
+    def random(self, task: str, what: str, attempt: int = 0) -> Random:
+        """A generator for one purpose, seeded by these values alone: a pair is the same in any order and process."""
+        return Random(f"{self.domain}|{task}|{self.seed}|{what}|{attempt}")
+
+
 def clip(score: float) -> float:
     """A score within [0, 1]; ScienceWorld's -100 of a failed task becomes 0 (Appendix A.3)."""
     return min(max(float(score), 0.0), 1.0)

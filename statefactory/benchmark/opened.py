@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from threading import RLock
 from typing import Any
 
+from lab.runs.experiment import spread
 from statefactory.benchmark.domains import Domain, Replan
 from worlds.base import Expert, ListingWorld
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenDomain:
     """An open world, the sampled tasks by id, and the expert. source, replan: see `Domain`."""
 
     world: ListingWorld
@@ -27,10 +28,10 @@ class Opened:
         return self.replan(self.world, task, plan, begun) if begun else plan
 
 
-_open: dict[tuple[str, bool, str, int, int], Opened] = {}
+_open: dict[tuple[str, bool, str, int, int], OpenDomain] = {}
 
 
-def opened(domain: Domain, data: str, seed: int, limit: int = 0) -> Opened:
+def opened(domain: Domain, data: str, seed: int, limit: int = 0) -> OpenDomain:
     """The domain's world in this process, started at the first call with these arguments."""
     key = (domain.name, domain.held_out, data, seed, limit)
     if key not in _open:
@@ -39,16 +40,10 @@ def opened(domain: Domain, data: str, seed: int, limit: int = 0) -> Opened:
         # A lock of this process alone: the default is a semaphore shared by all, which a worker that is killed leaks.
         tqdm.set_lock(RLock())
         world = domain.load(data, seed)
-        tasks = {task.id: task for task in spread(domain.choose(world, data, seed), limit)}
-        _open[key] = Opened(world, tasks, domain.expert(world, data), domain.sources[data], domain.replan)
+        chosen = domain.choose(world, data, seed)
+        tasks = {task.id: task for task in spread(sorted(chosen, key=lambda task: task.id), limit)}
+        _open[key] = OpenDomain(world, tasks, domain.expert(world, data), domain.sources[data], domain.replan)
     return _open[key]
-
-
-def spread(tasks: Sequence[Any], limit: int) -> list[Any]:
-    """All tasks sorted by id, or `limit` of them, spread evenly."""
-    tasks = sorted(tasks, key=lambda task: task.id)
-    count = min(limit, len(tasks)) or len(tasks)
-    return [tasks[number * len(tasks) // count] for number in range(count)]
 
 
 def close_all() -> None:

@@ -1,4 +1,4 @@
-"""The benchmark as its authors publish it: fetching it, reading its layout, and writing ours in it.
+"""The benchmark as its authors publish it: fetching it and reading its layout.
 
 Layout: rewardprediction/<domain>/<task>/positive.json and negative_<i>.json, each a `goal_description` and a
 `trajectory` (README of yijunshens/StateFactory; the dataset YijunShen/RewardPrediction on the Hugging Face hub).
@@ -10,14 +10,13 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from lab.machine.datasets import Dataset, Report, UnexpectedData
 from lab.machine.faults import MissingData
-from lab.machine.files import write_atomically
-from statefactory.benchmark.schema import DOMAINS, Pair, Row, UnreadableTrajectory, pairs_of, read_row
+from statefactory.benchmark.schema import DOMAINS, Pair, Row, pairs_of, read_row
 
 NAME = "rewardprediction"
 HUB_DATASET = "YijunShen/RewardPrediction"
@@ -58,7 +57,7 @@ def fetch(folder: Path, report: Report) -> None:
 def read_published(domain: str, folder: Path | None = None) -> list[Pair]:
     """The complete pairs of a domain. folder: holds the domains' folders; by default that of the fetched dataset.
 
-    Raises MissingData if the domain is not there, UnreadableTrajectory naming a file that is not of the layout.
+    Raises MissingData if the domain is not there, ValueError naming a file that is not of the layout.
     """
     folder = DATASET.folder if folder is None else folder
     files = sorted(_files(folder / domain))
@@ -67,16 +66,8 @@ def read_published(domain: str, folder: Path | None = None) -> list[Pair]:
     folders: dict[str, Path] = {}
     for path in files:
         if folders.setdefault(path.parent.name, path.parent) != path.parent:
-            raise UnreadableTrajectory(f"{path.parent} and {folders[path.parent.name]} have one name, and so one task")
+            raise ValueError(f"{path.parent} and {folders[path.parent.name]} have one name, and so one task")
     return pairs_of(_read(path, domain) for path in files)
-
-
-def write_published(folder: Path, pairs: Iterable[Pair]) -> None:
-    """Write pairs in the published layout below `folder`, so that the official evaluator reads them."""
-    for row in (row for pair in pairs for row in pair.rows):
-        name = row.id.removeprefix(f"{row.task}_")
-        text = json.dumps(row.published(), ensure_ascii=False, indent=2)
-        write_atomically(folder / row.domain / row.task / f"{name}.json", text.encode())
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -91,7 +82,7 @@ def _read(path: Path, domain: str) -> Row:
         trajectory = [_one_text(step) for step in record["trajectory"]]
         goal = record["goal_description"]
     except (ValueError, KeyError, TypeError) as error:
-        raise UnreadableTrajectory(f"{path} is no RewardPrediction trajectory: {error!r}") from None
+        raise ValueError(f"{path} is no RewardPrediction trajectory: {error!r}") from None
     kind = path.stem.partition("_")[0]
     return read_row(
         {

@@ -12,10 +12,6 @@ Kind = Literal["positive", "negative"]
 DOMAINS = ("alfworld", "scienceworld", "webshop", "blocksworld", "textworld")  # the order of the paper's Table 3
 
 
-class UnreadableTrajectory(ValueError):
-    """A record is not of the published shape; the message says where it came from and what is wrong."""
-
-
 @dataclass(frozen=True, slots=True)
 class Reward:
     """What a step is worth. raw: the world's own score, in [0, 1]; shaped: the ground truth, in [0, 1].
@@ -74,11 +70,6 @@ class Row:
         """Plain values; `read_row` reads them back."""
         return asdict(self)
 
-    def published(self) -> dict[str, Any]:
-        """The published fields alone."""
-        record = asdict(self)
-        return {name: record[name] for name in ("goal_description", "trajectory")}
-
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -107,14 +98,14 @@ class Pair:
 
 
 def read_row(record: Mapping[str, Any], where: str = "a row") -> Row:
-    """A row from JSON. Raises UnreadableTrajectory naming `where` and the fields that are wrong."""
+    """A row from JSON. Raises ValueError naming `where` and the fields that are wrong."""
     from pydantic import ValidationError
 
     try:
         return _adapter().validate_python(dict(record))
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
-        raise UnreadableTrajectory(f"{where} is no RewardPrediction trajectory: {wrong}") from None
+        raise ValueError(f"{where} is no RewardPrediction trajectory: {wrong}") from None
 
 
 def pairs_of(rows: Iterable[Row]) -> list[Pair]:
@@ -128,7 +119,7 @@ def pairs_of(rows: Iterable[Row]) -> list[Pair]:
         # By length first: negative_10 comes after negative_2.
         negatives = sorted((row for row in members if row.kind == "negative"), key=lambda row: (len(row.id), row.id))
         if len(positives) > 1:
-            raise UnreadableTrajectory(f"task {positives[0].task} has {len(positives)} positive trajectories, not one")
+            raise ValueError(f"task {positives[0].task} has {len(positives)} positive trajectories, not one")
         if positives and negatives:
             pairs.append(Pair(positives[0], tuple(negatives)))
     return pairs

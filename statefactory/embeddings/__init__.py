@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from statefactory.embeddings import weights
 from statefactory.embeddings.cache import Cached, VectorFile
-from statefactory.embeddings.vectors import MissingEmbedder, UnusableEmbedding
+from statefactory.embeddings.vectors import MissingEmbedder
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["DEFAULT", "Embedder", "MissingEmbedder", "UnusableEmbedding", "known", "open_embedder"]
+__all__ = ["DEFAULT", "Embedder", "MissingEmbedder", "known", "open_embedder"]
 
 DEFAULT = "all-MiniLM-L6-v2"
 

@@ -13,7 +13,7 @@ from lab.machine import progress
 from lab.machine.paths import answer_cache
 from lab.machine.reading import checksum
 from lab.models.cache import Database, note_damaged, tell_damaged
-from statefactory.embeddings.vectors import UnusableEmbedding, unit
+from statefactory.embeddings.vectors import unit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -111,7 +111,7 @@ class Cached:
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors of length 1, float32, shape (len(texts), dimension); row i is that of texts[i].
 
-        Raises UnusableEmbedding, Unavailable, and what the model raises where it has to be asked.
+        Raises ValueError, Unavailable, and what the model raises where it has to be asked.
         """
         import numpy as np
 
@@ -155,7 +155,7 @@ class Cached:
     def _one_size(self, vectors: Mapping[str, np.ndarray]) -> None:
         sizes = {vector.size for vector in vectors.values()} | ({self._size} if self._size else set())
         if len(sizes) > 1:
-            raise UnusableEmbedding(
+            raise ValueError(
                 f"{self.name} gave vectors of {' and '.join(map(str, sorted(sizes)))} numbers: another model answers "
                 f"under this name now. Delete {self.file.path} to start anew"
             )

@@ -35,7 +35,7 @@ class EndpointModel:
         return f"{self.address} {self.model}"
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Vectors of length 1, shape (len(texts), dimension). Raises EndpointError, UnusableEmbedding."""
+        """Vectors of length 1, shape (len(texts), dimension). Raises EndpointError, ValueError."""
         vectors: list[list[float]] = []
         for start in range(0, len(texts), BATCH):
             # In batches: servers bound the texts of a request (OpenAI at 2,048).

@@ -36,7 +36,7 @@ class SentenceTransformerModel:
         return f"{weights.fingerprint(known)} {known.prefix!r} {known.modules}"
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Vectors of length 1, shape (len(texts), dimension). Raises MissingEmbedder, WrongHash, UnusableEmbedding."""
+        """Vectors of length 1, shape (len(texts), dimension). Raises MissingEmbedder, WrongHash, ValueError."""
         model = _loaded(str(weights.checked(self._entry)), self._entry.modules, self.device)
         vectors = model.encode(
             [self._prepared(text) for text in texts], batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False

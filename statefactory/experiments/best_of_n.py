@@ -1,14 +1,13 @@
-"""Best of n: of several attempts at a task the one is taken that a predictor likes best.
+"""Best of n: a predictor chooses one of several attempts at a task.
 
-    at the end   all attempts as they ended
-    midway       attempts that are still running after half of the steps that one may have, as they stand there; what
-                 counts is whether the chosen one then succeeds, as where a planner has to decide what to go on with
+    at the end   among all attempts, scored at their last step
+    midway       among attempts that still run after half of the allowed steps, scored at that step; what counts is
+                 whether the chosen one succeeds later, as for a planner that decides which path to follow
 
-The attempts are a run of their own (`agents.experiments.attempts`); here each is read and scored, and no world opened.
-So every predictor chooses among the same attempts, and one predictor more costs no step. Beside the predictors stand
-what a random choice achieves, what the best could, and what the shortest attempt does. An episode that reaches its goal
-ends there: at the end, its length tells of success to anyone, and so may its last observation. Midway all are of one
-length, and none has ended.
+The attempts are a run of their own (`agents.experiments.attempts`); here they are only scored, and no world is opened.
+So every predictor chooses among the same attempts, and a further predictor costs no step. The baselines are a random
+choice, the shortest attempt, and an oracle. An attempt that reaches its goal ends there, so at the end its length, and
+maybe its last observation, tell that it succeeded. Midway all attempts have one length and none has ended.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from lab.results import tables
 from lab.runs import collecting
 from lab.runs.run import Episode
 from lab.runs.study_results import Results
-from statefactory.experiments.rivals import ORACLE, TRUE_SCORE, Led, answering, evidence
+from statefactory.experiments.rivals import ORACLE, TRUE_SCORE, PredictorExperiment, answering, evidence
 from statefactory.experiments.scoring import STANDARD, Scoring, embedder_of
 from statefactory.experiments.statistics import title
 from statefactory.extraction import read_trace
@@ -43,8 +42,8 @@ A_TIE = 1e-9  # rewards of the same content differ by rounding at most
 
 
 @dataclass(frozen=True, kw_only=True)
-class BestOfN(Led):
-    """What one predictor says of an agent's attempts.
+class BestOfN(PredictorExperiment):
+    """The scores that one predictor gives to an agent's attempts.
 
     acting: the engine that makes them, "" for the noisy expert. count: attempts a task. data, limit, seed: of theirs.
     """
@@ -66,7 +65,7 @@ class BestOfN(Led):
         return replace(self, data=self.attempts.decided().data)
 
     def inputs(self) -> dict[str, str]:
-        """What is said of other attempts is another run."""
+        """The digest of the attempts: scores of other attempts are another run."""
         return super().inputs() | {"attempts": attempted(self.attempts).digest}
 
     def tasks(self) -> list[str]:
@@ -78,9 +77,7 @@ class BestOfN(Led):
         return task_of(task)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """What the predictor keeps of the end, and of midway where the attempt then still runs, which comes first:
-        rewards, or states and goals.
-        """
+        """The predictor's result, rewards or extracted states: midway, if the attempt runs then, and at its end."""
         setup = self.attempts
         attempt, half = attempt_of(attempted(setup).episodes[task]), setup.steps // 2
         predictor = self.made(ledger)
@@ -95,7 +92,7 @@ def attempted(setup: attempts.Setup) -> attempts.Results:
     return collecting.collect(setup, show_progress=False)
 
 
-class Chosen(NamedTuple):
+class Choices(NamedTuple):
     """What choices came to. success: task -> the expected success, in [0, 1], of the attempt that is chosen."""
 
     name: str
@@ -106,18 +103,18 @@ class Chosen(NamedTuple):
     success: Mapping[str, float]
 
 
-def choices(made: attempts.Results, run: Results, when: When = END, scoring: Scoring = STANDARD) -> list[Chosen]:
+def choices(made: attempts.Results, run: Results, when: When = END, scoring: Scoring = STANDARD) -> list[Choices]:
     """Of every predictor, then of chance and of the oracle, on the tasks that all of them have finished.
 
     made: the attempts in one world. run: what the predictors said of them. Midway, tasks with fewer than two attempts
     that still run are left out: nothing is chosen there.
     """
     world, half, acting = made.setup.world, made.setup.steps // 2, parse(made.backbone).label
-    said = {name: run.of(world, name) for name in run.setup.methods_of(world)}
+    predictions = {name: run.of(world, name) for name in run.setup.methods_of(world)}
     every = {name: attempt_of(episode) for name, episode in made.episodes.items() if not episode.failed}
     tasks: dict[str, list[str]] = {}
     for name, attempt in every.items():
-        if (when == END or running(attempt, half)) and all(name in episodes for episodes in said.values()):
+        if (when == END or running(attempt, half)) and all(name in episodes for episodes in predictions.values()):
             tasks.setdefault(attempt.task, []).append(name)
 
     def success(rewards: Mapping[str, float]) -> dict[str, float]:
@@ -127,36 +124,36 @@ def choices(made: attempts.Results, run: Results, when: When = END, scoring: Sco
             if len(names) > 1
         }
 
-    found = []
-    for predictor, episodes in said.items():
+    chosen = []
+    for predictor, episodes in predictions.items():
         answered = answering(run, world, predictor) if predictor != "raw" else ""
         backbone = f"{acting}; rewards by {answered}" if answered else acting
         # Measured where neither those who acted nor those who judged were a stand-in with noise.
         stood_in = "simulated" in (made.evidence, evidence(run, world, predictor))
         rewards = {name: _reward(episodes[name], scoring, when) for names in tasks.values() for name in names}
         how, origin = run.setup.part(world, predictor).how, "simulated" if stood_in else "measured"
-        found.append(Chosen(predictor, how.title, when, backbone, origin, success(rewards)))
+        chosen.append(Choices(predictor, how.title, when, backbone, origin, success(rewards)))
     known = {
         (CHANCE, CHANCE_TITLE): dict.fromkeys(every, 0.0),
         (ORACLE, TRUE_SCORE.title): {name: attempt.score for name, attempt in every.items()},
     }
-    return found + [Chosen(*who, when, acting, "simulated", success(scores)) for who, scores in known.items()]
+    return chosen + [Choices(*who, when, acting, "simulated", success(scores)) for who, scores in known.items()]
 
 
-def success(made: attempts.Results, choice: Chosen) -> tables.Row:
+def success(made: attempts.Results, choice: Choices) -> tables.Row:
     """The row of choices among attempts, in percent."""
     metric = f"Best of {made.setup.count} {choice.when}, {title(made.setup.world)}"
     values, source = [100 * value for value in choice.success.values()], f"this run, {made.setup.data} data"
     return tables.mean_row(choice.title, choice.backbone, metric, values, choice.evidence, source)
 
 
-def expected(rewards: Sequence[float], of: Sequence[Attempt]) -> float:
+def expected(rewards: Sequence[float], attempts: Sequence[Attempt]) -> float:
     """The success of the attempt with the highest reward; of several, their mean, as if one of them were drawn.
 
     rewards: shape (attempts,).
     """
     best = max(rewards) - A_TIE
-    tied = [attempt.success for reward, attempt in zip(rewards, of, strict=True) if reward >= best]
+    tied = [attempt.success for reward, attempt in zip(rewards, attempts, strict=True) if reward >= best]
     return sum(tied) / len(tied)
 
 
@@ -171,11 +168,11 @@ def lengths(worlds: Sequence[attempts.Results]) -> pd.DataFrame:
     lines = []
     for made in worlds:
         tasks = made.attempts().values()
-        every = [attempt for of in tasks for attempt in of]
-        mixed = [of for of in tasks if 0 < sum(attempt.success for attempt in of) < len(of)]
+        every = [attempt for group in tasks for attempt in group]
+        mixed = [group for group in tasks if 0 < sum(attempt.success for attempt in group) < len(group)]
         shorter = [
             (len(good.steps) < len(bad.steps)) + (len(good.steps) == len(bad.steps)) / 2
-            for of in mixed for good in of if good.success for bad in of if not bad.success
+            for group in mixed for good in group if good.success for bad in group if not bad.success
         ]  # fmt: skip
         lines.append({
             "world": title(made.setup.world), "tasks": len(tasks), "attempts a task": made.setup.count,

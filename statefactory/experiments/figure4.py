@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Walked:
+class PairWalkthrough:
     """positive: step by step. negative: the rewards of the pair's random trajectory, shape (steps,)."""
 
     goal: str
@@ -34,7 +34,7 @@ class Walked:
 def walked(
     domain: str, number: int, engine: str, embedding: str, seed: int = 0, engines: Mapping[str, str] | None = None,
     values: Values = "fragments",
-) -> Walked:  # fmt: skip
+) -> PairWalkthrough:  # fmt: skip
     """The pair of that number among the domain's synthetic pairs, sorted by task. Raises ValueError if there is none.
 
     values: of attributes, see `statefactory.extraction.extract`; Table 17 prints fragments. engines: as of an
@@ -51,5 +51,7 @@ def walked(
     ]  # fmt: skip
     answering = backbone.engine
     note = f"{answering.evidence} · {answering.label} · synthetic data · {pair.task}"
-    told = walk(pair.positive, traces[0], embedder)
-    return Walked(pair.positive.goal_description, told, trace_rewards(traces[1], embedder), answering.evidence, note)
+    walkthrough = walk(pair.positive, traces[0], embedder)
+    return PairWalkthrough(
+        pair.positive.goal_description, walkthrough, trace_rewards(traces[1], embedder), answering.evidence, note
+    )

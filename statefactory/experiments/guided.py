@@ -29,7 +29,7 @@ from statefactory.planning.prompts import CHOOSE, PREDICT
 from statefactory.planning.rewarded import FEWEST, K, rewarded
 from statefactory.planning.world_models import Exact, Prompted
 from statefactory.predictors import METHODS as PREDICTORS
-from statefactory.predictors import Given, Predictor
+from statefactory.predictors import Predictor, PredictorSettings
 from statefactory.predictors.monotonic import Monotonic
 from statefactory.reward_models import adapters, backbones
 from statefactory.reward_models.adapters import SHIPPED
@@ -146,7 +146,7 @@ class Guided(acting_worlds.Listing):
             case "learned":
                 return LearnedReward(SHIPPED / ADAPTER)
             case name:
-                return PREDICTORS[name].make(backbone, Given(INSTRUCTIONS.get(self.package, "")))
+                return PREDICTORS[name].make(backbone, PredictorSettings(INSTRUCTIONS.get(self.package, "")))
 
     def judged(self, episode: Episode) -> Judged:
         """Success: whether the full score was reached."""

@@ -1,7 +1,6 @@
 """Reward hacking as an experiment: the highest scores that one predictor gives without progress, on a world's tasks.
 
-True progress is of the state itself, and s_0 has none: the share of the way that is done, by the steps of a planner's
-plan from there, below 0 where it has become longer.
+True progress is 1 minus the share of steps that a planner still needs: 0 at s_0, below 0 where more are needed.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from lab.models.backbone import Ledger
 from lab.results.exports import EMPTY
 from lab.runs.study_results import Results
 from statefactory.experiments.guided import Guided
-from statefactory.experiments.rivals import Led, answering, evidence
+from statefactory.experiments.rivals import PredictorExperiment, answering, evidence
 from statefactory.experiments.statistics import title
 from statefactory.planning.hacking import WAYS, Hacker, Progress, cheapest
 from statefactory.planning.lookahead import Lookahead
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hacking(Led):
+class Hacking(PredictorExperiment):
     """One predictor in one world.
 
     steps, walks, actions: the effort, as for `statefactory.planning.hacking.Hacker`. seed: of synthetic data and of
@@ -57,7 +56,7 @@ class Hacking(Led):
             for way, state in best.items()
             if state
         }
-        highest = max((found["score"] for found in ways.values()), default=scores[0])
+        highest = max((way["score"] for way in ways.values()), default=scores[0])
         return {"start": scores[0], "solved": scores[-1], "highest": highest, "states": len(tried), "ways": ways}
 
 

@@ -24,7 +24,7 @@ from statefactory.benchmark.domains import named
 from statefactory.experiments import scoring
 from statefactory.experiments.scoring import STANDARD, Prediction, Scoring
 from statefactory.extraction import read_trace
-from statefactory.predictors import METHODS, Given, Method, register
+from statefactory.predictors import METHODS, Method, PredictorSettings, register
 from statefactory.predictors.factored import StateFactory
 from statefactory.predictors.judge import Judge, Mode
 from statefactory.prompts import Reasoning
@@ -62,11 +62,11 @@ MODES: dict[str, tuple[str, Mode]] = {
 JUDGES = tuple(MODES)
 
 
-def _extracting(level: Level, backbone: Backbone, given: Given) -> StateFactory:
-    return StateFactory(backbone, level=level, **given._asdict())
+def _extracting(level: Level, backbone: Backbone, settings: PredictorSettings) -> StateFactory:
+    return StateFactory(backbone, level=level, **settings._asdict())
 
 
-def _judging(mode: Mode, backbone: Backbone, given: Given) -> Judge:
+def _judging(mode: Mode, backbone: Backbone, settings: PredictorSettings) -> Judge:
     return Judge(backbone, mode)  # its prompt has no place for an instruction (Table 8)
 
 
@@ -77,7 +77,7 @@ for _name, (_title, _mode) in MODES.items():
 
 
 @dataclass(frozen=True, kw_only=True)
-class Predicting(Experiment):
+class PredictionExperiment(Experiment):
     """One predictor on some pairs of a domain of the benchmark.
 
     values, reasoning: see `statefactory.extraction.Extractor`. limit: how many pairs, 0 for all. shortest: take the
@@ -97,8 +97,8 @@ class Predicting(Experiment):
     headline: ClassVar[str] = "EPIC distance"
 
     @property
-    def results(self) -> type[Predicted]:
-        return Predicted
+    def results(self) -> type[PredictionResults]:
+        return PredictionResults
 
     def operators(self) -> tuple[str, ...]:
         return self.predictor.operators
@@ -142,8 +142,8 @@ class Predicting(Experiment):
 
         malformed: answers that could not be read.
         """
-        given = Given(INSTRUCTIONS.get(self.domain, ""), self.values, self.reasoning)
-        predictor = self.predictor.make(ledger, given)
+        settings = PredictorSettings(INSTRUCTIONS.get(self.domain, ""), self.values, self.reasoning)
+        predictor = self.predictor.make(ledger, settings)
         trajectories = []
         for row in self.pair(task).rows:
             memories = predictor.follow(row.goal_description, row.actions, row.observations)
@@ -193,7 +193,7 @@ class Predicting(Experiment):
 
 
 @dataclass(frozen=True)
-class Predicted(experiment.Results[Predicting]):
+class PredictionResults(experiment.Results[PredictionExperiment]):
     """What a predictor predicted for the pairs of a domain."""
 
     @cached_property
@@ -216,4 +216,4 @@ class Predicted(experiment.Results[Predicting]):
 def _pairs(domain: str, data: str, seed: int, held_out: bool) -> dict[str, Pair]:
     """Task -> pair, sorted by task; none where they cannot be built on this machine."""
     built = build_all(data, seed, domains=(domain,), held_out=held_out)
-    return {pair.task: pair for of in built.values() for pair in of.pairs()}
+    return {pair.task: pair for domain_build in built.values() for pair in domain_build.pairs()}

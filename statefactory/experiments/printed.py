@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CUT = "…"
 
 
-class Printed(NamedTuple):
+class PrintedStep(NamedTuple):
     """One step as printed: action and observation with CUT where the paper cuts, and the ground truth, two decimals."""
 
     action: str
@@ -29,23 +29,24 @@ class Printed(NamedTuple):
 
 
 # Table -> (game, steps). The last step of Table 4 is a random one; all others are the expert's.
-TABLES: Mapping[str, tuple[str, tuple[Printed, ...]]] = {
+TABLES: Mapping[str, tuple[str, tuple[PrintedStep, ...]]] = {
     "Table 4": (PRINTED_GAMES[0], (
-        Printed("go to countertop 3",
+        PrintedStep("go to countertop 3",
                 "You arrive at countertop 3. On the countertop 3, you see a bread 1… a potato 1…", 0.17),
-        Printed("take potato 1…", "You pick up the potato 1 from the countertop 3.", 0.33),
-        Printed("go to microwave 1", "You arrive at microwave 1. The microwave 1 is closed.", 0.5),
-        Printed("heat potato 1…", "You heat the potato 1 using the microwave 1.", 0.67),
-        Printed("go to diningtable 1", "You arrive at diningtable 1. On the diningtable 1, you see a bowl 3…", 0.83),
-        Printed("move potato 1…", "You move the potato 1 to the diningtable 1.", 1.0),
-        Printed("go to toaster 1", "You arrive at toaster 1. On the toaster 1, you see nothing.", 1.0),
+        PrintedStep("take potato 1…", "You pick up the potato 1 from the countertop 3.", 0.33),
+        PrintedStep("go to microwave 1", "You arrive at microwave 1. The microwave 1 is closed.", 0.5),
+        PrintedStep("heat potato 1…", "You heat the potato 1 using the microwave 1.", 0.67),
+        PrintedStep("go to diningtable 1",
+                    "You arrive at diningtable 1. On the diningtable 1, you see a bowl 3…", 0.83),
+        PrintedStep("move potato 1…", "You move the potato 1 to the diningtable 1.", 1.0),
+        PrintedStep("go to toaster 1", "You arrive at toaster 1. On the toaster 1, you see nothing.", 1.0),
     )),
     "Table 20": (PRINTED_GAMES[1], (
-        Printed("go to dresser 1", "You arrive at dresser 1. On the dresser 1, you see a bowl 1… a cd 2…", 0.2),
-        Printed("take cd 2 from dresser 1", "You pick up the cd 2 from the dresser 1.", 0.4),
-        Printed("go to safe 1", "You arrive at safe 1. The safe 1 is closed.", 0.6),
-        Printed("open safe 1", "You open the safe 1. The safe 1 is open. In it, you see nothing.", 0.8),
-        Printed("move cd 2 to safe 1", "You move the cd 2 to the safe 1.", 1.0),
+        PrintedStep("go to dresser 1", "You arrive at dresser 1. On the dresser 1, you see a bowl 1… a cd 2…", 0.2),
+        PrintedStep("take cd 2 from dresser 1", "You pick up the cd 2 from the dresser 1.", 0.4),
+        PrintedStep("go to safe 1", "You arrive at safe 1. The safe 1 is closed.", 0.6),
+        PrintedStep("open safe 1", "You open the safe 1. The safe 1 is open. In it, you see nothing.", 0.8),
+        PrintedStep("move cd 2 to safe 1", "You move the cd 2 to the safe 1.", 1.0),
     )),
 }  # fmt: skip
 
@@ -68,7 +69,7 @@ def replay(world: ListingWorld, expert: Expert) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _agreeing(world: ListingWorld, expert: Expert, task: object, steps: tuple[Printed, ...]) -> dict[str, int]:
+def _agreeing(world: ListingWorld, expert: Expert, task: object, steps: tuple[PrintedStep, ...]) -> dict[str, int]:
     plan = list(expert.actions(task))
     actions = plan + [step.action for step in steps[len(plan) :]]
     world.reset(task)
@@ -81,7 +82,7 @@ def _agreeing(world: ListingWorld, expert: Expert, task: object, steps: tuple[Pr
     }
 
 
-def agrees(printed: str, said: str) -> bool:
+def agrees(printed: str, text: str) -> bool:
     """Whether a text is what is printed, any words standing for a CUT; white space counts as one blank."""
     parts = (re.escape(" ".join(part.split())) for part in printed.split(CUT))
-    return re.fullmatch(".*".join(parts), " ".join(said.split())) is not None
+    return re.fullmatch(".*".join(parts), " ".join(text.split())) is not None

@@ -1,4 +1,4 @@
-"""Table 1's trained rows, Tables 6 and 7: what the reward models of `data/reward_models` predicted, and what that says.
+"""Table 1's trained rows, Tables 6 and 7: analyses of the stored predictions in `data/reward_models`.
 
 Nothing here loads a model. Predictions are on official benchmark pairs, whatever data a notebook runs on.
 """
@@ -23,7 +23,6 @@ from statefactory.embeddings import DEFAULT
 from statefactory.experiments import scores
 from statefactory.reward_models import backbones, ridge
 from statefactory.reward_models.adapters import CARD, SHIPPED, Adapter
-from statefactory.reward_models.campaign import ALL
 from statefactory.reward_models.evaluation import (
     FILE,
     MONOTONIC,
@@ -36,7 +35,14 @@ from statefactory.reward_models.evaluation import (
     summary,
 )
 from statefactory.reward_models.predictor import ANOTHER, NO_GOAL, OWN, LearnedReward, PrefixPredictor, with_controls
-from statefactory.reward_models.preferences.pairs import default_folder, preferences, read_preferences, sha256
+from statefactory.reward_models.preferences.pairs import (
+    ALL,
+    TRAININGS,
+    default_folder,
+    preferences,
+    read_preferences,
+    sha256,
+)
 from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
 from statefactory.reward_models.recipe import changes as recipe_changes
 from statefactory.reward_models.training import train
@@ -45,7 +51,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-TRAINED_ON = (*DOMAINS, ALL)
+TRAINED_ON = TRAININGS
 LORA, (RIDGE, RIDGE_BLIND, RIDGE_COUNTS) = "LoRA", RIDGES.values()
 NAMES = {LORA: "Supervised RM", RIDGE: "Ridge on embeddings"}
 CONTROLS = [(MONOTONIC, ""), *((LORA, goal) for goal in (OWN, NO_GOAL, ANOTHER)), (RIDGE, OWN), (RIDGE, ANOTHER),
@@ -67,7 +73,7 @@ INCREASES: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 
 @cache
 def predictions(folder: Path = SHIPPED) -> pd.DataFrame:
-    """All kept predictions, a line a step; the columns are in `docs/rewards.md`.
+    """All stored predictions, a row a step; the columns are in `docs/rewards.md`.
 
     Raises MissingData without predictions, DamagedFile.
     """
@@ -79,53 +85,55 @@ def predictions(folder: Path = SHIPPED) -> pd.DataFrame:
 
 @cache
 def kept(folder: Path = SHIPPED) -> pd.DataFrame:
-    """EPIC distances of all kept predictions, a line a pair: columns model, trained_on, shown, domain, task, distance.
+    """EPIC distances of all stored predictions, a row a pair: columns model, trained_on, shown, domain, task, distance.
 
     Raises as `predictions`.
     """
     return distances(predictions(folder))
 
 
-def table1(of: pd.DataFrame, models: Sequence[str] = (LORA,)) -> pd.DataFrame:
-    """The results table of models that were shown their own goal: a method for each domain that one was trained on."""
+def table1(distances: pd.DataFrame, models: Sequence[str] = (LORA,)) -> pd.DataFrame:
+    """The results table of models with the task's own goal: a method for each training."""
     rows = []
     for model in models:
         backbone = backbone_of() if model == LORA else DEFAULT
         for trained_on in TRAINED_ON:
-            if found := by_domain(of, model, trained_on):
-                rows += scores.rows(_method(model, trained_on), backbone, found, SOURCE)
+            if by_test_domain := by_domain(distances, model, trained_on):
+                rows += scores.rows(_method(model, trained_on), backbone, by_test_domain, SOURCE)
     return tables.table(rows)
 
 
-def by_domain(of: pd.DataFrame, model: str, trained_on: str, goal: str = OWN) -> dict[str, np.ndarray]:
-    """Domain -> the distances of a model's pairs, in the order of their tasks; empty for a model that is not kept."""
-    chosen = of[(of["model"] == model) & (of["trained_on"] == trained_on) & (of["shown"] == goal)]
-    found = {domain: part.sort_values("task")["distance"].to_numpy() for domain, part in chosen.groupby("domain")}
-    return {domain: found[domain] for domain in DOMAINS if domain in found}
+def by_domain(distances: pd.DataFrame, model: str, trained_on: str, goal: str = OWN) -> dict[str, np.ndarray]:
+    """Domain -> the distances of a model's pairs, by task; empty for a model without predictions."""
+    chosen = distances[
+        (distances["model"] == model) & (distances["trained_on"] == trained_on) & (distances["shown"] == goal)
+    ]
+    values = {domain: part.sort_values("task")["distance"].to_numpy() for domain, part in chosen.groupby("domain")}
+    return {domain: values[domain] for domain in DOMAINS if domain in values}
 
 
 def table1_published() -> pd.DataFrame:
     """The paper's six supervised rows, and its monotonic baseline."""
     rows = tables.published("Table 1", "statefactory")
     ours = rows["method"].str.startswith((NAMES[LORA], "Monotonic"))
-    return rows[ours].sort_values("method", key=lambda of: of == "Monotonic", kind="stable")
+    return rows[ours].sort_values("method", key=lambda method: method == "Monotonic", kind="stable")
 
 
-def monotonic(of: pd.DataFrame) -> pd.DataFrame:
-    """The monotonic baseline's row on the pairs of the kept predictions."""
-    return tables.table(scores.rows("Monotonic", "none", by_domain(of, MONOTONIC, "", ""), SOURCE))
+def monotonic(distances: pd.DataFrame) -> pd.DataFrame:
+    """The monotonic baseline's row on the pairs of the stored predictions."""
+    return tables.table(scores.rows("Monotonic", "none", by_domain(distances, MONOTONIC, "", ""), SOURCE))
 
 
-def controls(of: pd.DataFrame) -> pd.DataFrame:
-    """Each model in the domain that it was trained on, with its own goal and with its controls.
+def controls(distances: pd.DataFrame) -> pd.DataFrame:
+    """Each model in its training domain, with the task's own goal and with its controls.
 
-    minus_own: the difference, pair by pair, to LoRA's model of the same training with its own goal, with its interval.
+    minus_own: the paired difference to LoRA's model of the same training with the own goal, with its interval.
     """
     lines = []
     for trained_on, domain in AT_HOME:
-        reference = by_domain(of, LORA, trained_on).get(domain)
+        reference = by_domain(distances, LORA, trained_on).get(domain)
         for model, goal in CONTROLS if reference is not None else ():
-            values = by_domain(of, model, trained_on if model != MONOTONIC else "", goal).get(domain)
+            values = by_domain(distances, model, trained_on if model != MONOTONIC else "", goal).get(domain)
             if values is not None:
                 lines.append({
                     "domain": domain, "trained_on": trained_on, "model": model, "shown": goal, "n": len(values),
@@ -134,17 +142,17 @@ def controls(of: pd.DataFrame) -> pd.DataFrame:
     return _measured(lines)
 
 
-def goal_reading(of: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE)) -> pd.DataFrame:
-    """How much worse a model gets, pair by pair, when another task's goal or none is shown; where it was trained.
+def goal_reading(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE)) -> pd.DataFrame:
+    """How much a model's distance grows, pair by pair, with another task's goal or none, in its training domain.
 
-    The difference of either control has its interval, and is empty where that was not tried. reads: whether that of
+    The differences have intervals, and are empty for controls that were not run. reads: whether the interval of
     another goal is above 0.
     """
     lines = []
     for model in models:
         for trained_on, domain in AT_HOME:
             goals = (OWN, ANOTHER, NO_GOAL)
-            own, another, none = (by_domain(of, model, trained_on, goal).get(domain) for goal in goals)
+            own, another, none = (by_domain(distances, model, trained_on, goal).get(domain) for goal in goals)
             if own is not None and another is not None:
                 worse = _mean("another goal", another - own, "another")
                 lines.append({
@@ -155,12 +163,12 @@ def goal_reading(of: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE)) -> pd.
     return _measured(lines)
 
 
-def rewards_alike(of: pd.DataFrame) -> pd.DataFrame:
-    """How alike rewards are with another task's goal and with one's own, over all steps of all pairs.
+def rewards_alike(predictions: pd.DataFrame) -> pd.DataFrame:
+    """How alike the rewards with another task's goal and with the own goal are, over all steps of all pairs.
 
-    of: predictions. correlation: Pearson's. change: the mean of absolute ones.
+    correlation: Pearson's. change: the mean absolute difference.
     """
-    both = of[of["shown"].isin([OWN, ANOTHER])].pivot(
+    both = predictions[predictions["shown"].isin([OWN, ANOTHER])].pivot(
         index=["model", "trained_on", "domain", "task", "kind", "step"], columns="shown", values="reward"
     )
     return _measured([
@@ -171,33 +179,33 @@ def rewards_alike(of: pd.DataFrame) -> pd.DataFrame:
     ])  # fmt: skip
 
 
-def out_of_domain(of: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE)) -> pd.DataFrame:
-    """Models of one domain against the monotonic baseline, in the four domains that each was not trained on.
+def out_of_domain(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE)) -> pd.DataFrame:
+    """Models of one domain against the monotonic baseline, in the four other domains.
 
-    cells: a training and a domain each. farther than the baseline, nearer, and not told apart from it: by the 95 %
-    interval of the differences pair by pair. n: of pairs in a cell.
+    cells: pairs of training and domain. farther, nearer, not told apart: cells by the 95 % interval of the paired
+    differences to the baseline. n: pairs in a cell.
     """
-    baseline, lines = by_domain(of, MONOTONIC, "", ""), []
+    baseline, lines = by_domain(distances, MONOTONIC, "", ""), []
     for model in models:
-        trainings = {trained_on: by_domain(of, model, trained_on) for trained_on in DOMAINS}
-        more = [bootstrap_mean(values - baseline[domain]) for trained_on, found in trainings.items()
-                for domain, values in found.items() if domain != trained_on]  # fmt: skip
-        farther, nearer = sum(each.low > 0 for each in more), sum(each.high < 0 for each in more)
+        trainings = {trained_on: by_domain(distances, model, trained_on) for trained_on in DOMAINS}
+        more = [bootstrap_mean(values - baseline[domain]) for trained_on, by_test_domain in trainings.items()
+                for domain, values in by_test_domain.items() if domain != trained_on]  # fmt: skip
+        farther, nearer = sum(interval.low > 0 for interval in more), sum(interval.high < 0 for interval in more)
         pairs = min(map(len, baseline.values()))
         lines.append({"model": model, "cells": len(more), "farther": farther, "nearer": nearer,
                       "not told apart": len(more) - farther - nearer, "n": pairs})  # fmt: skip
     return _measured(lines)
 
 
-def ablations(of: pd.DataFrame) -> pd.DataFrame:
-    """What a changed training errs more than the preset's, on the same pairs of the domain both were trained on.
+def ablations(distances: pd.DataFrame) -> pd.DataFrame:
+    """How much the distance of a changed training exceeds the preset's, on the same pairs of their training domain.
 
-    difference: of the means of the two, the second minus the first, with its interval.
+    difference: mean of the second minus mean of the first, with its interval.
     """
     lines = []
-    for model in of["model"][of["model"].str.startswith(f"{LORA}, ")].unique():
+    for model in distances["model"][distances["model"].str.startswith(f"{LORA}, ")].unique():
         for domain in DOMAINS:
-            first, second = (by_domain(of, name, domain).get(domain) for name in (LORA, model))
+            first, second = (by_domain(distances, name, domain).get(domain) for name in (LORA, model))
             if first is not None and second is not None:
                 lines.append({
                     "domain": domain, "first": LORA, "second": model, "n": len(first), "mean_first": first.mean(),
@@ -206,51 +214,51 @@ def ablations(of: pd.DataFrame) -> pd.DataFrame:
     return _measured(lines)
 
 
-def increases(of: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE), seed: int = 0) -> pd.DataFrame:
-    """By how much the error grows out of domain, in percent, by each of INCREASES: published, and ours.
+def increases(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE), seed: int = 0) -> pd.DataFrame:
+    """Growth of the error out of domain, in percent, by each of INCREASES: published, and ours.
 
-    Intervals are bootstraps over pairs, of which all models have the same. Raises ValueError for a model that is not
-    kept on all five domains with all six trainings.
+    Intervals are bootstraps over pairs, which all models share. Raises ValueError for a model without predictions of
+    all six trainings on all five domains.
     """
     import numpy as np
     import pandas as pd
 
     rows = tables.published("Table 1", "statefactory").set_index(["method", "metric"])["value"]
-    said = [[rows[_method(LORA, name), scores.metric(domain)] for domain in DOMAINS] for name in TRAINED_ON]
-    lines = [("published", NAMES[LORA], name, 100 * float(rule(np.array(said)).mean()), np.nan, np.nan, "published")
-             for name, rule in INCREASES.items()]  # fmt: skip
+    published = [[rows[_method(LORA, name), scores.metric(domain)] for domain in DOMAINS] for name in TRAINED_ON]
+    increase = {name: 100 * float(rule(np.array(published)).mean()) for name, rule in INCREASES.items()}
+    lines = [("published", NAMES[LORA], name, value, np.nan, np.nan, "published") for name, value in increase.items()]
     random = np.random.default_rng(seed)
     for model in models:
-        found = {trained_on: by_domain(of, model, trained_on) for trained_on in TRAINED_ON}
-        if lacking := [name for name, row in found.items() if set(row) != set(DOMAINS)]:
+        trainings = {trained_on: by_domain(distances, model, trained_on) for trained_on in TRAINED_ON}
+        if lacking := [name for name, row in trainings.items() if set(row) != set(DOMAINS)]:
             raise ValueError(f"{model}: the predictions of {', '.join(lacking)} are not kept on all five domains")
         # (trainings, domains), and with all resamples (trainings, domains, RESAMPLES).
-        values = [np.array([row[domain] for row in found.values()]) for domain in DOMAINS]
-        pairs = [each.shape[1] for each in values]
+        values = [np.array([row[domain] for row in trainings.values()]) for domain in DOMAINS]
+        pairs = [matrix.shape[1] for matrix in values]
         counts = [random.multinomial(n, np.full(n, 1 / n), RESAMPLES) for n in pairs]
-        drawn = np.stack([each @ count.T / n for each, count, n in zip(values, counts, pairs, strict=True)], axis=1)
-        matrix = np.stack([each.mean(axis=1) for each in values], axis=1)
+        drawn = np.stack([matrix @ count.T / n for matrix, count, n in zip(values, counts, pairs, strict=True)], axis=1)
+        means = np.stack([matrix.mean(axis=1) for matrix in values], axis=1)
         for name, rule in INCREASES.items():
             low, high = (100 * np.percentile(rule(drawn).mean(0), [2.5, 97.5])).tolist()
-            lines.append(("ours", NAMES[model], name, 100 * float(rule(matrix).mean()), low, high, "measured"))
+            lines.append(("ours", NAMES[model], name, 100 * float(rule(means).mean()), low, high, "measured"))
     columns = ["whose", "model", "reading", "increase", "ci_low", "ci_high", "evidence"]
     return pd.DataFrame(lines, columns=columns)
 
 
 def cards(folder: Path = SHIPPED) -> list[dict[str, Any]]:
-    """The cards of all kept trainings, the six first, then what was changed."""
+    """The cards of all stored trainings, the six first, then those with changed recipes."""
     order = {name: number for number, name in enumerate(TRAINED_ON)}
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob(CARD))]
-    return sorted(found, key=lambda card: (changed(card) != "", changed(card), order.get(card["name"], len(order))))
+    cards = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob(CARD))]
+    return sorted(cards, key=lambda card: (changed(card) != "", changed(card), order.get(card["name"], len(order))))
 
 
 def changed(card: Mapping[str, Any]) -> str:
-    """What a card's recipe has otherwise than the preset "two-cores"; "" for nothing."""
+    """The changes of a card's recipe to the preset "two-cores"; "" for none."""
     return ", ".join(recipe_changes(Recipe(**card["recipe"])))
 
 
-def trainings(of: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """What the cards say, a line a training."""
+def trainings(cards: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """The counts and results of trainings from their cards, a row a training."""
     import pandas as pd
 
     return pd.DataFrame({
@@ -258,7 +266,7 @@ def trainings(of: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         "pairs": card["pairs"], "comparisons": card["comparisons"], "tokens": card["tokens"],
         "truncated rows": card["truncated_rows"], "steps": card["steps"], "last loss": round(card["loss"], 3),
         "in order": round(card["accuracy"], 3), "minutes": round(card["seconds"] / 60, 1), "evidence": "measured",
-    } for card in of)  # fmt: skip
+    } for card in cards)  # fmt: skip
 
 
 def settings() -> pd.DataFrame:
@@ -317,23 +325,23 @@ def train_one(
     data_hash = {path.name: sha256(path)}
     digest = hashlib.sha256(canonical([plan.to_json(), data_hash]).encode()).hexdigest()[:8]
     adapter = train(name, training, plan, runs_folder() / "reward_models" / f"{name} {digest}", data_hash)
-    found: Mapping[str, Mapping[str, PrefixPredictor]] = {
+    predictors: Mapping[str, Mapping[str, PrefixPredictor]] = {
         LORA: with_controls(LearnedReward(adapter), [row.chosen.goal for row in held]),
         RIDGE: {OWN: ridge.fit(training)},
     }
-    frames = [frame(which, name, {goal: rewards(of, held) for goal, of in shown.items()}, held)
-              for which, shown in found.items()]  # fmt: skip
+    frames = [frame(which, name, {goal: rewards(predictor, held) for goal, predictor in shown.items()}, held)
+              for which, shown in predictors.items()]  # fmt: skip
     return adapter, summary(distances(joined(frames)))
 
 
 def backbone_of(folder: Path = SHIPPED) -> str:
-    """What the six adapters were trained on, as a results table names it."""
+    """The backbone of the six adapters, as a results table names it."""
     card = next(card for card in cards(folder) if not changed(card))
     return f"{card['base']['name'].split(',')[0]}, first {card['recipe']['layers']} layers"
 
 
 def _mean(name: str, values: np.ndarray | None, ends: str) -> dict[str, float]:
-    """A mean and its interval in columns: its name, and that of the ends with _low and _high; empty without values."""
+    """A mean and its interval as columns `name`, `ends`_low and `ends`_high; NaN without values."""
     mean = (math.nan,) * 3 if values is None else bootstrap_mean(values)
     return dict(zip((name, f"{ends}_low", f"{ends}_high"), mean, strict=True))
 

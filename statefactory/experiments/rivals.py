@@ -20,12 +20,11 @@ from statefactory.experiments.guided import WORLDS, no_reward_model
 from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS, JUDGES
 from statefactory.experiments.statistics import title
 from statefactory.planning.guides import AtRandom, Oracle
-from statefactory.predictors import METHODS, Given, Method, Predictor
-from statefactory.predictors.countdown import Countdown
-from statefactory.predictors.monotonic import Monotonic
+from statefactory.predictors import METHODS, Method, Predictor, PredictorSettings, fixed
+from statefactory.predictors.monotonic import Countdown, Monotonic
 from statefactory.reward_models.adapters import SHIPPED
-from statefactory.reward_models.campaign import NAMES
 from statefactory.reward_models.predictor import register_adapters
+from statefactory.reward_models.preferences.pairs import TRAININGS
 from statefactory.reward_models.ridge import Ridge
 
 HORIZON = 100  # T of predictors that count steps: beyond all caps, so that no two lengths share a reward
@@ -35,21 +34,17 @@ PLACEBOS = (SHORTEST, RANDOM)
 PACKAGES = ("lab", "worlds", "agents", "statefactory")
 
 
-def _made(predictor: Predictor[Any], backbone: Backbone, given: Given) -> Predictor[Any]:
-    return predictor
-
-
 COUNTERS: Mapping[str, Method] = {
-    MONOTONIC: Method("Monotonic (the longest)", partial(_made, Monotonic(HORIZON))),
-    SHORTEST: Method("Shortest (placebo)", partial(_made, Countdown(HORIZON))),
-    RANDOM: Method("Random (placebo)", partial(_made, AtRandom())),
+    MONOTONIC: Method("Monotonic (the longest)", fixed(Monotonic(HORIZON))),
+    SHORTEST: Method("Shortest (placebo)", fixed(Countdown(HORIZON))),
+    RANDOM: Method("Random (placebo)", fixed(AtRandom())),
 }
 # Its progress is the world's: an experiment makes the oracle of a task.
-TRUE_SCORE = Method("Oracle (true score)", partial(_made, Oracle(len)))
+TRUE_SCORE = Method("Oracle (true score)", fixed(Oracle(len)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Led(Experiment):
+class PredictorExperiment(Experiment):
     """An experiment in one world that one predictor leads.
 
     predictor: its name, as `method_of` takes it. registered: the predictor, where a reader registered it: worker
@@ -82,7 +77,7 @@ class Led(Experiment):
 
     def made(self, backbone: Backbone) -> Predictor[Any]:
         """The predictor itself."""
-        return self.how.make(backbone, Given(INSTRUCTIONS.get(self.world, "")))
+        return self.how.make(backbone, PredictorSettings(INSTRUCTIONS.get(self.world, "")))
 
     def operators(self) -> tuple[str, ...]:
         return self.how.operators
@@ -93,16 +88,16 @@ class Led(Experiment):
 
 
 def study(
-    name: str, leads: Callable[..., Led], worlds: Sequence[str], names: Sequence[str], metrics: tuple[Metric, ...] = (),
-    **declared: Any,
+    name: str, experiment: Callable[..., PredictorExperiment], worlds: Sequence[str], names: Sequence[str],
+    metrics: tuple[Metric, ...] = (), **declared: Any,
 ) -> Study:  # fmt: skip
-    """The experiment `leads` in these worlds, once under each of the predictors. declared: other fields of the study.
+    """The experiment in these worlds, once under each of the predictors. declared: other fields of the study.
 
     Raises ValueError for a predictor that there is not.
     """
     conditions = []
     for predictor in dict.fromkeys(names):
-        plays = {world: partial(leads, world=world, registered=METHODS.get(predictor)) for world in worlds}
+        plays = {world: partial(experiment, world=world, registered=METHODS.get(predictor)) for world in worlds}
         role = "placebo" if predictor in PLACEBOS else "privileged" if predictor == ORACLE else "method"
         conditions.append(Condition(predictor, plays, {"predictor": predictor}, role))  # type: ignore[arg-type]
     titles = {world: title(world) for world in worlds}
@@ -137,7 +132,7 @@ def method_of(name: str, world: str) -> Method:
 
 def trained() -> list[str]:
     """The names of the adapters that come with the suite."""
-    return [f"{LEARNED}{training}" for training in NAMES]
+    return [f"{LEARNED}{training}" for training in TRAININGS]
 
 
 def quick(names: Sequence[str]) -> list[str]:
@@ -169,4 +164,4 @@ def names_for(
 @cache
 def _ridge(path: Path) -> Method:
     version = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    return Method("Ridge on embeddings, own domain", partial(_made, Ridge.read(path)), version=version)
+    return Method("Ridge on embeddings, own domain", fixed(Ridge.read(path)), version=version)

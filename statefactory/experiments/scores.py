@@ -39,33 +39,35 @@ def rows(
     outcomes: domain -> how its pairs came out. A distance is at most 1.
     """
     known: Mapping[str, Outcomes] = outcomes or {}
-    about: dict[str, Any] = {"evidence": evidence, "source": source}
-    found = [
-        tables.mean_row(method, backbone, metric(name), values, **about, outcomes=known.get(name), top=1.0)
+    common: dict[str, Any] = {"evidence": evidence, "source": source}
+    rows = [
+        tables.mean_row(method, backbone, metric(name), values, **common, outcomes=known.get(name), top=1.0)
         for name, values in distances.items()
     ]
     if set(distances) == set(BY_NAME):
         mean, n = overall(distances), sum(len(values) for values in distances.values())
-        failed, not_measured = (sum(getattr(of, name) for of in known.values()) for name in ("failed", "not_measured"))
+        failed, not_measured = (
+            sum(getattr(outcome, name) for outcome in known.values()) for name in ("failed", "not_measured")
+        )
         whole = Outcomes(n, failed, not_measured) if known else None
         # Overall is the mean of the domains' means, and so are its bounds.
-        ends = [(row["bound_low"], row["bound_high"]) if row["not_measured"] else (row["value"],) * 2 for row in found]
+        ends = [(row["bound_low"], row["bound_high"]) if row["not_measured"] else (row["value"],) * 2 for row in rows]
         low, high = (sum(side) / len(ends) for side in zip(*ends, strict=True))
         bounds = (low, high) if whole and whole.not_measured else None
-        found.append(
+        rows.append(
             tables.row(
                 method,
                 backbone,
                 OVERALL,
                 mean.value,
-                **about,
+                **common,
                 n=n,
                 interval=(mean.low, mean.high),
                 outcomes=whole,
                 bounds=bounds,
             )  # fmt: skip
         )
-    return found
+    return rows
 
 
 def published(methods: Sequence[str]) -> list[tables.Row]:

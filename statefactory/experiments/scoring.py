@@ -134,10 +134,10 @@ def _reached(prediction: Prediction, scoring: Scoring) -> State:
 
 def _objects(state: State) -> tuple[Entity, ...]:
     """The state's objects. Raises TypeError at the levels of sentences, which have none."""
-    found = tuple(entity for entity in state if isinstance(entity, Entity))
-    if len(found) != len(state):
+    objects = tuple(entity for entity in state if isinstance(entity, Entity))
+    if len(objects) != len(state):
         raise TypeError("this scoring is of objects with attributes; use the method 'statefactory'")
-    return found
+    return objects
 
 
 def _without(goal: tuple[Entity, ...], names: tuple[str, ...]) -> tuple[Entity, ...]:

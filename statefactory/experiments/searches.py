@@ -1,6 +1,6 @@
 """Tree search led by one predictor, on the tasks of a world: is the goal reached within a budget of foreseen outcomes?
 
-The world model is the world itself, and its valid actions are proposed: all that differs from run to run is the value.
+The world itself is the world model, and its valid actions are proposed, so that runs differ in the value alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from lab.models.backbone import Ledger
 from lab.results.outcomes import Judged
 from lab.runs.run import Episode
 from statefactory.experiments.guided import SUCCESS
-from statefactory.experiments.rivals import ORACLE, Led
+from statefactory.experiments.rivals import ORACLE, PredictorExperiment
 from statefactory.planning.guides import Oracle
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.mcts import Planner, Settings, plan
@@ -23,7 +23,7 @@ from worlds.pool import Pool
 
 
 @dataclass(frozen=True, kw_only=True)
-class Search(Led):
+class Search(PredictorExperiment):
     """One predictor in one world of Table 2, or "oracle", who knows the true progress.
 
     search: see `statefactory.planning.mcts.Settings`. All valid actions are looked at by default: a node is asked for

@@ -24,19 +24,19 @@ def counts(pairs: Pairs) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame({
-        "domain": title(name), "pairs": len(of), "published": BY_NAME[name].sizes["official"],
+        "domain": title(name), "pairs": len(members), "published": BY_NAME[name].sizes["official"],
         "native_reward": BY_NAME[name].native_reward, "tasks": BY_NAME[name].tasks,
-        "positives": ", ".join(sorted({pair.positive.source for pair in of})),
-        "data": ", ".join(sorted({pair.positive.data for pair in of})),
-    } for name, of in pairs.items())  # fmt: skip
+        "positives": ", ".join(sorted({pair.positive.source for pair in members})),
+        "data": ", ".join(sorted({pair.positive.data for pair in members})),
+    } for name, members in pairs.items())  # fmt: skip
 
 
 def lengths(pairs: Pairs) -> pd.DataFrame:
     """Steps a trajectory: a row a domain and kind with mean, median, min and max; `expert` counts expert steps."""
     table = rewards(pairs).groupby(["domain", "kind", "id"], sort=False)["is_expert"].agg(["size", "sum"])
     kinds = table.groupby(["domain", "kind"], sort=False)
-    found = kinds["size"].agg(["count", "mean", "median", "min", "max"]).rename(columns={"count": "trajectories"})
-    return found.astype({"min": float, "max": float}).assign(expert=kinds["sum"].mean()).reset_index()
+    steps = kinds["size"].agg(["count", "mean", "median", "min", "max"]).rename(columns={"count": "trajectories"})
+    return steps.astype({"min": float, "max": float}).assign(expert=kinds["sum"].mean()).reset_index()
 
 
 def rewards(pairs: Pairs) -> pd.DataFrame:
@@ -47,8 +47,8 @@ def rewards(pairs: Pairs) -> pd.DataFrame:
         {"domain": title(name), "kind": row.kind, "id": row.id, "step": number,
          "part": (number + 1) / len(row.trajectory), "raw": step.reward.raw, "shaped": step.reward.shaped,
          "is_expert": step.reward.is_expert}
-        for name, of in pairs.items()
-        for pair in of
+        for name, members in pairs.items()
+        for pair in members
         for row in pair.rows
         for number, step in enumerate(row.trajectory)
     )  # fmt: skip

@@ -65,7 +65,7 @@ class Case:
         return alfworld.load(self.data, self.seed)
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """What a search came to. outcomes: how often it foresaw one. steps, resets: that the world played for that.
 
     actions: that were taken, or for a search that takes none, those that solve the task; () where it found none.
@@ -121,26 +121,30 @@ class Setup:
 
 
 def solve(
-    of: Case, setup: Setup = Setup(), settings: Settings = SETTINGS, seed: int = 0, guide: Predictor[Any] | None = None
-) -> Found:
+    case: Case,
+    setup: Setup = Setup(),
+    settings: Settings = SETTINGS,
+    seed: int = 0,
+    guide: Predictor[Any] | None = None,
+) -> SearchResult:
     """Play the game by tree search.
 
     seed: of the order of valid actions. guide: values the leaves in the place of StateFactory.
     """
-    pool, world, meter = Pool(of.world, of.task), of.world(), Meter(setup.backbone)
+    pool, world, meter = Pool(case.world, case.task), case.world(), Meter(setup.backbone)
     world_model = Exact(pool) if setup.world_model == "exact" else Prompted(meter, NAME, TOOLS)
     proposer = Listed(pool, seed) if setup.proposer == "valid" else proposals.Prompted(meter, NAME, TOOLS)
     planner = Planner(Lookahead(guide or setup.predictor(meter), world_model), proposer, settings, meter)
     with closing(pool), closing(world):
-        episode = plan(household(world, of.task), of.task.goal, planner)
+        episode = plan(household(world, case.task), case.task.goal, planner)
     solved = episode.history.end == FINISHED  # a game of ALFWorld ends when it is won
-    return Found(solved, episode.path.actions, episode.outcomes, pool.steps, pool.resets, episode)
+    return SearchResult(solved, episode.path.actions, episode.outcomes, pool.steps, pool.resets, episode)
 
 
-def breadth_first(of: Case, outcomes: int, seed: int = 0) -> Found:
+def breadth_first(case: Case, outcomes: int, seed: int = 0) -> SearchResult:
     """All valid actions after all paths, the shortest first, until one ends the game or all outcomes were foreseen."""
-    with closing(Pool(of.world, of.task)) as pool:
-        proposer, waiting = Listed(pool, seed), deque([Path(of.task.goal, pool.at(()).text)])
+    with closing(Pool(case.world, case.task)) as pool:
+        proposer, waiting = Listed(pool, seed), deque([Path(case.task.goal, pool.at(()).text)])
         asked = 0
         while waiting and asked < outcomes:
             path = waiting.popleft()
@@ -149,20 +153,20 @@ def breadth_first(of: Case, outcomes: int, seed: int = 0) -> Found:
                 step = pool.at((*path.actions, action))
                 waiting.append(path.then(action, step.text))
                 if step.done:
-                    return Found(True, waiting[-1].actions, asked, pool.steps, pool.resets)
-        return Found(False, (), asked, pool.steps, pool.resets)
+                    return SearchResult(True, waiting[-1].actions, asked, pool.steps, pool.resets)
+        return SearchResult(False, (), asked, pool.steps, pool.resets)
 
 
-def trace(of: Case, found: Found, guide: StateFactory, width: int = 70) -> pd.DataFrame:
+def trace(case: Case, result: SearchResult, guide: StateFactory, width: int = 70) -> pd.DataFrame:
     """The steps that were taken, in Table 17's columns: of state and goal what the step changed, and the gain.
 
     The gain of the first step is over the state before it, which has no row. width: characters of a text.
     """
-    assert found.episode is not None, "of a tree search"
-    path, turns = found.episode.path, found.episode.history.turns
+    assert result.episode is not None, "of a tree search"
+    path, turns = result.episode.path, result.episode.history.turns
     observations = [observation for _, observation in path.steps]
     memories = guide.follow(path.goal, path.actions, observations, path.first)
-    walked = walk(_row(of, path), read_trace(guide.result(memories)["trace"]), guide.embedder)
+    walked = walk(_row(case, path), read_trace(guide.result(memories)["trace"]), guide.embedder)
     steps = range(2, len(walked) + 1)  # the first is the state before any action
     rewards = walked.rewards.tolist()
     return readable({
@@ -177,7 +181,7 @@ def trace(of: Case, found: Found, guide: StateFactory, width: int = 70) -> pd.Da
     })  # fmt: skip
 
 
-def compared(of: Case, setup: Setup, settings: Sequence[Settings], budget: int, seeds: int = 3) -> pd.DataFrame:
+def compared(case: Case, setup: Setup, settings: Sequence[Settings], budget: int, seeds: int = 3) -> pd.DataFrame:
     """Searches with the same budget of foreseen outcomes: how often they solve the game, and what it takes them.
 
     The placebo has random values at the leaves. The seeds 0 to `seeds` - 1 decide in which order actions are proposed.
@@ -186,28 +190,30 @@ def compared(of: Case, setup: Setup, settings: Sequence[Settings], budget: int, 
     """
     import pandas as pd
 
-    searches: dict[tuple[str, Any, Any], list[Found]] = {}
+    searches: dict[tuple[str, Any, Any], list[SearchResult]] = {}
     for title in ("StateFactory", "random values"):
-        for each in settings:
-            within = replace(each, outcomes=budget)
-            searches[title, each.width or "all", each.simulations] = [
-                solve(of, setup, within, seed, AtRandom(seed) if title == "random values" else None)
+        for own in settings:
+            within = replace(own, outcomes=budget)
+            searches[title, own.width or "all", own.simulations] = [
+                solve(case, setup, within, seed, AtRandom(seed) if title == "random values" else None)
                 for seed in range(seeds)
             ]
-    searches["breadth-first", "all", None] = [breadth_first(of, budget, seed) for seed in range(seeds)]
+    searches["breadth-first", "all", None] = [breadth_first(case, budget, seed) for seed in range(seeds)]
     lines = []
-    for about, found in searches.items():
-        lengths = [len(each.actions) for each in found if each.solved]
-        solved, length = fmean(each.solved for each in found), fmean(lengths) if lengths else None
-        means = (fmean(getattr(each, name) for each in found) for name in ("outcomes", "steps", "resets"))
-        lines.append([*about, solved, length, *means, seeds, setup.evidence])
+    for key, results in searches.items():
+        lengths = [len(result.actions) for result in results if result.solved]
+        solved, length = fmean(result.solved for result in results), fmean(lengths) if lengths else None
+        means = (fmean(getattr(result, name) for result in results) for name in ("outcomes", "steps", "resets"))
+        lines.append([*key, solved, length, *means, seeds, setup.evidence])
     columns = ["search", "width", "simulations", "solved", "actions", "outcomes", "world steps", "world resets"]
     return pd.DataFrame(lines, columns=[*columns, "n", "evidence"])
 
 
-def _row(of: Case, path: Path) -> Row:
+def _row(case: Case, path: Path) -> Row:
     """The path as a trajectory, with the observation before any action as its first step."""
     steps = [("", path.first), *path.steps]
     unknown = Reward(0.0, 0.0, False)
     records = tuple(StepRecord(action, observation, unknown) for action, observation in steps)
-    return Row(of.task.id, "alfworld", of.task.id, "positive", "tree search", of.data, of.seed, "", path.goal, records)
+    return Row(
+        case.task.id, "alfworld", case.task.id, "positive", "tree search", case.data, case.seed, "", path.goal, records
+    )

@@ -48,11 +48,11 @@ def build_table(built: Mapping[str, Built]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame({
-        "domain": BY_NAME[name].title, "data": of.data, "pairs": of.about["pairs"],
-        "beginnings drawn again": of.about["positive_redraws"],
-        "left without a beginning": of.about["unpadded"], "negatives drawn again": of.about["negative_redraws"],
-        "skipped": len(of.about["skipped"]),
-    } for name, of in built.items())  # fmt: skip
+        "domain": BY_NAME[name].title, "data": build.data, "pairs": build.about["pairs"],
+        "beginnings drawn again": build.about["positive_redraws"],
+        "left without a beginning": build.about["unpadded"], "negatives drawn again": build.about["negative_redraws"],
+        "skipped": len(build.about["skipped"]),
+    } for name, build in built.items())  # fmt: skip
 
 
 def sample_pairs(domains: Iterable[str], seed: int = 0) -> dict[str, Pair]:
@@ -73,7 +73,7 @@ def printed(built: Mapping[str, Built]) -> pd.DataFrame | None:
 
 def monotonic(pairs: Mapping[str, Sequence[Pair]]) -> pd.DataFrame:
     """The EPIC distances of the monotonic baseline behind those that the paper reports."""
-    rows = scores.rows(METHOD, "none", {name: distances(of) for name, of in pairs.items()})
+    rows = scores.rows(METHOD, "none", {name: distances(members) for name, members in pairs.items()})
     return tables.table([*scores.published([METHOD]), *rows])
 
 
@@ -89,8 +89,8 @@ def seed_table(built: Mapping[str, Built], seeds: int = 10, workers: int = 2) ->
     import pandas as pd
 
     published, rows = _published(), []
-    for name, of in built.items():
-        values, noise = _over_seeds(name, of, seeds, workers)
+    for name, domain_build in built.items():
+        values, noise = _over_seeds(name, domain_build, seeds, workers)
         rows.append(
             {"domain": BY_NAME[name].title, "published": published[name], "here": values.mean(),
              "std": values.std(ddof=1), "min": values.min(), "max": values.max(),
@@ -109,7 +109,7 @@ def _over_seeds(name: str, built: Built, seeds: int, workers: int) -> tuple[np.n
     if name in REBUILT:
         limit = built.about["identity"]["limit"]
         builds = (build(name, built.data, seed, limit, workers, show_progress=False) for seed in range(seeds))
-        return np.array([distances(of.pairs()).mean() for of in builds]), None
+        return np.array([distances(seed_build.pairs()).mean() for seed_build in builds]), None
     pairs = built.pairs()
     labels, negatives = expert_labels(pairs), {pair.task: pair.negative.shaped for pair in pairs}
     drawn = np.array([distances_of_labels(labels, name, seed, negatives=negatives) for seed in range(seeds)])
@@ -122,15 +122,15 @@ def gleave_table(pairs: Mapping[str, Sequence[Pair]]) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for name, of in pairs.items():
-        predicted = [predictions(pair, Monotonic()) for pair in of]
-        seen = [[text for row in pair.rows for text in row.observations] for pair in of]
-        canonical = gleave_distances(predicted, [pair.shaped for pair in of], seen)
+    for name, members in pairs.items():
+        predicted = [predictions(pair, Monotonic()) for pair in members]
+        seen = [[text for row in pair.rows for text in row.observations] for pair in members]
+        canonical = gleave_distances(predicted, [pair.shaped for pair in members], seen)
         defined = np.isfinite(canonical)
         repeated = np.mean([1 - len(set(texts)) / len(texts) for texts in seen])
         rows.append(
-            {"domain": BY_NAME[name].title, "pairs": len(of), "defined": int(defined.sum()),
-             "simplified": distances(of)[defined].mean(), "Gleave": canonical[defined].mean(),
+            {"domain": BY_NAME[name].title, "pairs": len(members), "defined": int(defined.sum()),
+             "simplified": distances(members)[defined].mean(), "Gleave": canonical[defined].mean(),
              "steps that repeat an observation": repeated, "evidence": "measured"}
         )  # fmt: skip
     return pd.DataFrame(rows)

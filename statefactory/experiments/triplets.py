@@ -62,8 +62,8 @@ class Setup(Experiment):
     processes: ClassVar[int] = 1
 
     @property
-    def results(self) -> type[Paraphrased]:
-        return Paraphrased
+    def results(self) -> type[ParaphraseResults]:
+        return ParaphraseResults
 
     def operators(self) -> tuple[str, ...]:
         """The one question."""
@@ -79,22 +79,22 @@ class Setup(Experiment):
 
 
 @dataclass(frozen=True)
-class Paraphrased(experiment.Results[Setup]):
+class ParaphraseResults(experiment.Results[Setup]):
     """The triplets of a run; its failed episodes are probes that the model could not say in other words."""
 
     @cached_property
     def triplets(self) -> dict[str, list[Triplet]]:
         """Domain -> its triplets; domains without one are left out."""
-        found: dict[str, list[Triplet]] = {domain: [] for domain in DOMAINS}
+        by_domain: dict[str, list[Triplet]] = {domain: [] for domain in DOMAINS}
         for name, episode in sorted(self.episodes.items()):
             if not episode.failed:
-                found[name.split("/", 1)[0]].append(Triplet(**episode.result))
-        return {domain: of for domain, of in found.items() if of}
+                by_domain[name.split("/", 1)[0]].append(Triplet(**episode.result))
+        return {domain: triplets for domain, triplets in by_domain.items() if triplets}
 
 
 def collect(
     extracted: Results, engine: str, each: int = 12, seed: int = 0, workers: int = 0, cluster: str = "", **options: Any
-) -> Paraphrased:
+) -> ParaphraseResults:
     """Probes from so many trajectories of each domain, said in other words by the engine.
 
     extracted: a run with states that StateFactory extracted. The rest is as for `lab.runs.collecting.collect`. A probe
@@ -108,14 +108,14 @@ def collect(
     return collecting.collect(setup, workers, cluster, **options)
 
 
-def record(made: Paraphrased, embedding: str) -> None:
+def record(made: ParaphraseResults, embedding: str) -> None:
     """Save the paraphrases as a recording, if `python -m lab record` runs the notebook."""
     collecting.record(made, tables.table(accuracy_rows(made, embedding)), collecting.costs(made))
 
 
 def probes_of(extracted: Results, each: int, seed: int) -> dict[str, Probe]:
     """Name -> probe, from trajectories spread evenly over each domain's pairs, positives and negatives in turn."""
-    found: dict[str, Probe] = {}
+    named: dict[str, Probe] = {}
     for domain in extracted.setup.datasets:
         part = extracted.part(domain, METHODS["statefactory"].title)
         for number, prediction in enumerate(spread(part.predictions, each)):
@@ -123,13 +123,13 @@ def probes_of(extracted: Results, each: int, seed: int) -> dict[str, Probe]:
             row = prediction.pair.rows[half]
             random, values = Random(f"{row.id} {seed}"), part.setup.values
             drawn = probes(prediction.traces[half], random, values=values) if prediction.traces else []
-            found |= {f"{domain}/{row.id}/{place}": probe for place, probe in enumerate(drawn)}
-    return found
+            named |= {f"{domain}/{row.id}/{index}": probe for index, probe in enumerate(drawn)}
+    return named
 
 
-def accuracy_rows(made: Paraphrased, embedding: str) -> list[tables.Row]:
+def accuracy_rows(made: ParaphraseResults, embedding: str) -> list[tables.Row]:
     """The triplet accuracy of an embedding, as a share, over all domains; no row where no paraphrase could be read."""
-    triplets = [triplet for of in made.triplets.values() for triplet in of]
+    triplets = [triplet for group in made.triplets.values() for triplet in group]
     if not triplets:
         return []
     right = int(hits(triplets, embedder_of(embedding)).sum())
@@ -142,21 +142,21 @@ def accuracy_rows(made: Paraphrased, embedding: str) -> list[tables.Row]:
     )]  # fmt: skip
 
 
-def accuracy_by_domain(made: Paraphrased, embeddings: Sequence[str]) -> pd.DataFrame:
+def accuracy_by_domain(made: ParaphraseResults, embeddings: Sequence[str]) -> pd.DataFrame:
     """A row a domain, a column an embedding: right triplets of all."""
     import pandas as pd
 
     lines = [
-        {"domain": title(domain), "triplets": len(of)}
-        | {name: hits(of, embedder_of(name)).mean() for name in embeddings}
-        for domain, of in made.triplets.items()
+        {"domain": title(domain), "triplets": len(triplets)}
+        | {name: hits(triplets, embedder_of(name)).mean() for name in embeddings}
+        for domain, triplets in made.triplets.items()
     ]
     return pd.DataFrame(lines).assign(paraphraser=made.backbone, evidence="measured")
 
 
-def sample(made: Paraphrased, embedding: str, most: int = 2) -> pd.DataFrame:
+def sample(made: ParaphraseResults, embedding: str, most: int = 2) -> pd.DataFrame:
     """The first triplets of each domain with their similarities."""
-    shown = [(title(domain), *triplet) for domain, of in made.triplets.items() for triplet in of[:most]]
+    shown = [(title(domain), *triplet) for domain, triplets in made.triplets.items() for triplet in triplets[:most]]
     table = readable(shown, columns=["domain", "anchor", "paraphrase", "distractor"])
     near, far = similarities([Triplet(*line[1:]) for line in shown], embedder_of(embedding)).T
     return table.assign(**{"to paraphrase": near.round(3), "to distractor": far.round(3), "right": near > far})

@@ -27,9 +27,9 @@ def _reworded(entity: Entity, word: Callable[[str, str], str]) -> Entity:
     attributes = (
         replace(a, value=word(plain.identity, a.value)) if a.name == "position" else a for a in plain.attributes
     )
-    found = replace(plain, attributes=tuple(attributes))
+    reworded_entity = replace(plain, attributes=tuple(attributes))
     # Read back from sentences, it is written as sentences again.
-    return found if plain == entity else in_sentences(found)
+    return reworded_entity if plain == entity else in_sentences(reworded_entity)
 
 
 def _short(block: str) -> str:

@@ -23,7 +23,7 @@ from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS
 from statefactory.experiments.scoring import embedder_of
 from statefactory.extraction import Trace, read_trace
 from statefactory.plots import draw_walkthrough
-from statefactory.predictors import METHODS, Given, operators_of
+from statefactory.predictors import METHODS, PredictorSettings, operators_of
 from statefactory.state import LEVELS, Attribute, Entity, Group, Level, State, Values
 from statefactory.walkthrough import Walkthrough, walk
 
@@ -36,7 +36,7 @@ SHOWN = 300  # characters of an observation
 
 
 @dataclass(frozen=True)
-class Asked:
+class Selection:
     """What is predicted. number: of the domain's pairs. predictor: of `METHODS`, or METHOD, for which level counts."""
 
     domain: str
@@ -57,17 +57,17 @@ class Asked:
     @property
     def pair(self) -> Pair:
         """The trajectory and its negative. Raises as `build_all`, ValueError for a number that there is not."""
-        found = pairs(self.domain, self.data, self.seed)
-        if not 0 <= self.number < len(found):
-            raise ValueError(f"{self.domain} has no pair {self.number}; its pairs are 0 to {len(found) - 1}")
-        return found[self.number]
+        members = pairs(self.domain, self.data, self.seed)
+        if not 0 <= self.number < len(members):
+            raise ValueError(f"{self.domain} has no pair {self.number}; its pairs are 0 to {len(members) - 1}")
+        return members[self.number]
 
 
 @dataclass(frozen=True)
-class Followed:
+class PairRewards:
     """A pair that was followed. negative: the rewards of its random trajectory, shape (steps,)."""
 
-    asked: Asked
+    asked: Selection
     walked: Walkthrough
     negative: np.ndarray
     note: str
@@ -94,18 +94,20 @@ def pairs(domain: str, data: str, seed: int) -> list[Pair]:
     return built[domain].pairs()
 
 
-def follow(asked: Asked) -> Followed:
+def follow(asked: Selection) -> PairRewards:
     """Let the predictor follow both trajectories of the pair. Raises as an experiment does."""
     pair, backbone = asked.pair, connected(engine_strings.seeded(asked.engine, asked.seed))
     walked, negative = (_followed(asked, row, backbone) for row in (pair.positive, pair.negative))
     answering = backbone.engine.among(operators_of(asked.method))
     asks = f"{answering.evidence} · {answering.label} · " if operators_of(asked.method) else ""
     title = METHODS[asked.method].title
-    return Followed(asked, walked, negative.rewards, f"{asks}{title} · {pair.positive.data} data · {pair.task}")
+    return PairRewards(asked, walked, negative.rewards, f"{asks}{title} · {pair.positive.data} data · {pair.task}")
 
 
-def _followed(asked: Asked, row: Row, backbone: Backbone) -> Walkthrough:
-    predictor = METHODS[asked.method].make(backbone, Given(INSTRUCTIONS.get(asked.domain, ""), asked.values))
+def _followed(asked: Selection, row: Row, backbone: Backbone) -> Walkthrough:
+    predictor = METHODS[asked.method].make(
+        backbone, PredictorSettings(INSTRUCTIONS.get(asked.domain, ""), asked.values)
+    )
     memories = predictor.follow(row.goal_description, row.actions, row.observations)[1:]
     if asked.predictor == METHOD:
         return walk(row, read_trace(predictor.result(memories)["trace"]), embedder_of(asked.embedding))
@@ -116,9 +118,9 @@ def _followed(asked: Asked, row: Row, backbone: Backbone) -> Walkthrough:
 
 def facts(walked: Walkthrough, step: int) -> list[Fact]:
     """What can be edited at a step (from 1): the goal's facts first, since those alone are looked for in the state."""
-    place = walked.place(step)
+    index = walked.index_of(step)
     sides: dict[str, Sequence[Entity | Group | str]] = {
-        "goal": walked.trace.goals[place], "state": walked.trace.states[place]
+        "goal": walked.trace.goals[index], "state": walked.trace.states[index]
     }  # fmt: skip
     return [fact for side, state in sides.items() for number, item in enumerate(state)
             for fact in _facts(side, number, item)]  # fmt: skip
@@ -129,7 +131,7 @@ def _facts(side: str, number: int, item: Entity | Group | str) -> list[Fact]:
         return [Fact(side, number, None, f"{side}: {shortened(item, 60)}", item)]
     named = Fact(side, number, None, f"{side}: {item.identity}", item.identity)
     if isinstance(item, Entity):
-        inner = [(each.name, each.value) for each in item.attributes]
+        inner = [(attribute.name, attribute.value) for attribute in item.attributes]
     else:
         inner = [(shortened(text, 30), text) for text in item.statements]
     return [named, *(Fact(side, number, part, f"{side}: {item.identity} · {shortened(name, 40)}", text)
@@ -138,13 +140,13 @@ def _facts(side: str, number: int, item: Entity | Group | str) -> list[Fact]:
 
 def edited(walked: Walkthrough, step: int, fact: Fact, text: str, embedding: str = DEFAULT) -> Walkthrough:
     """The same with a fact in other words at one step, and with what that does to its reward. text: "" drops it."""
-    place = walked.place(step)
+    index = walked.index_of(step)
     name = "goals" if fact.side == "goal" else "states"
     states: list[State] = list(getattr(walked.trace, name))
-    items: list[Entity | Group | str] = list(states[place])
+    items: list[Entity | Group | str] = list(states[index])
     changed = _changed(items[fact.item], fact.part, text.strip())
     items[fact.item : fact.item + 1] = [changed] if changed else []
-    states[place] = tuple(items)  # type: ignore[assignment]  # of the level's own kind still
+    states[index] = tuple(items)  # type: ignore[assignment]  # of the level's own kind still
     changed_trace = replace(walked.trace, **{name: tuple(states)})  # type: ignore[arg-type]  # one of two fields
     return walk(walked.row, changed_trace, embedder_of(embedding))
 
@@ -159,17 +161,17 @@ def _changed(item: Entity | Group | str, part: int | None, text: str) -> Entity 
         kept = [*item.attributes]
         kept[part : part + 1] = [Attribute(kept[part].name, text)] if text else []
         return replace(item, attributes=tuple(kept))
-    said = [*item.statements]
-    said[part : part + 1] = [text] if text else []
-    return replace(item, statements=tuple(said))
+    statements = [*item.statements]
+    statements[part : part + 1] = [text] if text else []
+    return replace(item, statements=tuple(statements))
 
 
-def price(asked: Asked) -> str:
+def price(asked: Selection) -> str:
     """What following the pair asks of models, in a few words."""
     steps = sum(len(row.trajectory) for row in (asked.pair.positive, asked.pair.negative))
     asking = operators_of(asked.method)
     answering: Engine = engine_strings.routed(asked.engine, {}, asking, METHODS[asked.method].title)
-    models = [each.label for name in asking if (each := answering.of(name)).kind in MODELS]
+    models = [engine.label for name in asking if (engine := answering.of(name)).kind in MODELS]
     if not models:
         return f"{steps} steps, free"
     return f"{steps * len(models)} calls of {' and '.join(dict.fromkeys(models))}, less what is cached"
@@ -182,15 +184,15 @@ class Rewards(Panel):
         self, domain: str = "alfworld", number: int = 0, engine: str = "rules", embedding: str = DEFAULT,
         data: str = "synthetic", seed: int = 0, step: int = -1,
     ) -> None:  # fmt: skip
-        self.first = Asked(domain, number, engine=engine, embedding=embedding, data=data, seed=seed)
+        self.first = Selection(domain, number, engine=engine, embedding=embedding, data=data, seed=seed)
         steps = len(self.first.pair.positive.trajectory)  # first of all: it says in words what there is not
-        self.followed: Followed | None = None
+        self.followed: PairRewards | None = None
         self.changed: Walkthrough | None = None  # with the edited fact
         drop = {"style": STYLE, "layout": Layout(width="32em")}
-        self.world = Dropdown(options=[(each.title, name) for name, each in BY_NAME.items()], value=domain,
+        self.world = Dropdown(options=[(world.title, name) for name, world in BY_NAME.items()], value=domain,
                               description="world", **drop)  # fmt: skip
         self.task = Dropdown(description="task", **drop)
-        others = [(each.title, name) for name, each in METHODS.items() if name not in EXTRACTIONS]
+        others = [(method.title, name) for name, method in METHODS.items() if name not in EXTRACTIONS]
         self.predictor = Dropdown(options=[("StateFactory", METHOD), *others], description="predictor", **drop)
         self.level = Dropdown(options=[(level.replace("_", "-"), level) for level in LEVELS], description="level",
                               value=self.first.level, style=STYLE, layout=WIDE)  # fmt: skip
@@ -217,7 +219,7 @@ class Rewards(Panel):
         self.text.observe(lambda _: self.edit(), "value")
         self.follow(step)
 
-    def asked(self) -> Asked:
+    def asked(self) -> Selection:
         """What the controls say."""
         return replace(
             self.first, domain=self.world.value, number=self.task.value, predictor=self.predictor.value,
@@ -227,9 +229,9 @@ class Rewards(Panel):
     def follow(self, step: int = -1) -> None:
         """Let the predictor follow the trajectory, and show a step (from 1; -1 for the last). Raises as `follow`."""
         self.followed = follow(self.asked())
-        before, place = self.step.value, self.followed.walked.place(step)
+        before, index = self.step.value, self.followed.walked.index_of(step)
         with self.step.hold_trait_notifications():
-            self.step.max, self.step.value = len(self.followed.walked), place + 1
+            self.step.max, self.step.value = len(self.followed.walked), index + 1
         if self.step.value == before:  # else it was looked at already
             self._look()
 
@@ -247,9 +249,9 @@ class Rewards(Panel):
         except Exception as error:
             self.changed, self.moved.value = None, warning(words(error))
             return
-        place = self.step.value - 1
-        was, now = before.walked.rewards[place], self.changed.rewards[place]
-        self.moved.value = f"reward of step {place + 1}: {was:.3f} → <b>{now:.3f}</b> ({now - was:+.3f})"
+        index = self.step.value - 1
+        was, now = before.walked.rewards[index], self.changed.rewards[index]
+        self.moved.value = f"reward of step {index + 1}: {was:.3f} → <b>{now:.3f}</b> ({now - was:+.3f})"
         self._draw()
 
     def picture(self) -> bytes:
@@ -258,14 +260,15 @@ class Rewards(Panel):
 
     def _list_tasks(self) -> None:
         try:
-            found: Sequence[Pair] = pairs(self.world.value, self.first.data, self.first.seed)
+            members: Sequence[Pair] = pairs(self.world.value, self.first.data, self.first.seed)
         except Exception as error:  # data that is not here, say
-            found, self.about.value = (), warning(words(error))
-        told = [
-            f"{shortened(each.positive.goal_description, 60)} ({len(each.positive.trajectory)} steps)" for each in found
+            members, self.about.value = (), warning(words(error))
+        labels = [
+            f"{shortened(pair.positive.goal_description, 60)} ({len(pair.positive.trajectory)} steps)"
+            for pair in members
         ]
-        self.task.options = [(f"{number}: {text}", number) for number, text in enumerate(told)]
-        self.task.index = 0 if found else None
+        self.task.options = [(f"{number}: {text}", number) for number, text in enumerate(labels)]
+        self.task.index = 0 if members else None
 
     def _refresh(self) -> None:
         self.level.disabled = self.embedding.disabled = self.predictor.value != METHOD
@@ -277,14 +280,14 @@ class Rewards(Panel):
         """Another step: its facts, its words, and its drawing."""
         if not self.followed:
             return
-        walked, place = self.followed.walked, self.step.value - 1
-        done = walked.row.trajectory[place]
+        walked, index = self.followed.walked, self.step.value - 1
+        done = walked.row.trajectory[index]
         self.about.value = (
             f"<b>{escaped(done.action)}</b> → {escaped(shortened(done.observation, SHOWN))}<br>"
-            f"<small>{escaped('; '.join(walked.changed(place + 1)) or 'no change of the state')}</small>"
+            f"<small>{escaped('; '.join(walked.changed(index + 1)) or 'no change of the state')}</small>"
         )
         self.changed, self.moved.value = None, ""
-        self.fact.options = [(fact.told, fact) for fact in facts(walked, place + 1)]
+        self.fact.options = [(fact.told, fact) for fact in facts(walked, index + 1)]
         self.fact.index = 0 if self.fact.options else None
         self._offer()
         self._draw()

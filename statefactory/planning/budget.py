@@ -1,9 +1,7 @@
-"""Caps on calls that hold to the call, whoever makes them: agent, proposer, world model, predictor."""
+"""Cap on model calls, shared by agent, proposer, world model and predictor."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from lab.models.backbone import Answer, Backbone, Ledger
@@ -18,29 +16,19 @@ class OutOfBudget(RuntimeError):
 class Meter(Ledger):
     """A backbone that makes at most so many calls, cache hits and malformed answers included; 0 for any number.
 
-    All that plans shares one: proposer, world model and predictor. cost: of the calls that count.
+    All that plans shares one: proposer, world model and predictor. cost: of the calls so far.
     """
 
     def __init__(self, backbone: Backbone, most: int = 0) -> None:
         super().__init__(backbone)
-        self.most, self.cost, self._counts = most, Cost(), True
+        self.most, self.cost = most, Cost()
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises OutOfBudget in place of one call too many."""
-        if self._counts and self.most and self.cost.calls >= self.most:
+        if self.most and self.cost.calls >= self.most:
             raise OutOfBudget(f"all {self.most} calls were made; allow more, or plan with fewer simulations")
         known = len(self.calls)
         try:
             return super().ask(prompt, sample, **fields)
         finally:
-            if self._counts:
-                self.cost += cost_of(self.calls[known:])
-
-    @contextmanager
-    def again(self) -> Iterator[None]:
-        """Within, calls do not count: they are repeated, and were counted when they were first made."""
-        self._counts = False
-        try:
-            yield
-        finally:
-            self._counts = True
+            self.cost += cost_of(self.calls[known:])

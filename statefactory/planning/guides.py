@@ -1,8 +1,7 @@
-"""What guides a planner without a model, beside the suite's predictors: a ceiling, and placebos.
+"""Predictors that ask no model: the oracle, a ceiling, and random rewards, a placebo.
 
-The oracle is told the true progress: privileged, simulated. Random rewards ask the agent the same questions, and nobody
-else any. Where all
-candidates are to look alike, `Monotonic(length)` is the constant: its score is time's, whatever was done.
+The oracle knows the true progress, so its rows are simulated. For a constant reward use `Monotonic(length)`: all
+candidates of a turn have the same score.
 """
 
 from __future__ import annotations

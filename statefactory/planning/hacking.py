@@ -1,9 +1,8 @@
-"""Reward hacking: how high a predictor's score can be driven where the goal is no nearer than at the start.
+"""Reward hacking: the highest scores that a predictor gives in states that are no nearer to the goal than the start.
 
-Nearer is by a planner's count of steps: what was found out, and a step that another takes back, do not count. Three
-ways: a random walk among the valid actions, always the action with the highest reward of Eq. 15, and one action again
-and again. A reward that is anchored to the wrong thing is found out so:
-a goal that followed whatever the agent had focused on was.
+A planner counts how many steps are left, so exploring, and undoing an earlier step, are no progress. There are three
+ways: a random walk among the valid actions, always the action with the highest reward of Eq. 15, and one action
+repeated. They expose rewards that are anchored to the wrong object.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ WAYS = (RANDOM, GREEDY, REPEATED)
 Progress = Callable[[tuple[str, ...]], float]  # the true progress after actions; s_0 has 0, and worse is below 0
 
 
-class Tried(NamedTuple):
+class VisitedState(NamedTuple):
     """A state, by the actions that lead to it, and the predictor's score there."""
 
     way: Way
@@ -52,13 +51,13 @@ class Hacker(Generic[M]):
     actions: int = 12
     seed: int = 0
 
-    def all(self) -> Iterator[Tried]:
+    def all(self) -> Iterator[VisitedState]:
         """What the three ways come across, whether or not something of the task is done there; see `cheapest`."""
         yield from self.random()
         yield from self.greedy()
         yield from self.repeated()
 
-    def random(self) -> Iterator[Tried]:
+    def random(self) -> Iterator[VisitedState]:
         """Uniform choices among the valid actions."""
         random = Random(f"hack {self.seed}")
 
@@ -71,13 +70,15 @@ class Hacker(Generic[M]):
         for _ in range(self.walks):
             yield from self._along(RANDOM, walk())
 
-    def greedy(self) -> Iterator[Tried]:
+    def greedy(self) -> Iterator[VisitedState]:
         """The highest reward among the actions that lead to no progress; the first of those that share it."""
         path = self._start()
         memory, random = self.lookahead.start(path), Random(f"hack {self.seed}")
         for _ in range(self.steps):
             candidates, memories = self.lookahead.candidates(path, memory, self._some(path.actions, random))
-            yield from (Tried(GREEDY, (*path.actions, one.action), one.score) for one in candidates)
+            yield from (
+                VisitedState(GREEDY, (*path.actions, candidate.action), candidate.score) for candidate in candidates
+            )
             ranked = sorted(zip(candidates, memories, strict=True), key=lambda pair: -pair[0].reward)
             going = (
                 pair for pair in ranked
@@ -87,7 +88,7 @@ class Hacker(Generic[M]):
                 return
             memory, path = best[1], path.then(best[0].action, best[0].outcome.observation)
 
-    def repeated(self) -> Iterator[Tried]:
+    def repeated(self) -> Iterator[VisitedState]:
         """Each action that is valid at first, over and over."""
         for action in self._some((), Random(f"hack {self.seed}")):
             yield from self._along(REPEATED, [action] * self.steps)
@@ -96,10 +97,10 @@ class Hacker(Generic[M]):
         """The scores on a path, s_0's first; it ends with the episode or after so many actions as there are."""
         return [score for _, score in self._scored(actions, None)]
 
-    def _along(self, way: Way, actions: Iterable[str]) -> Iterator[Tried]:
+    def _along(self, way: Way, actions: Iterable[str]) -> Iterator[VisitedState]:
         for taken, score in self._scored(actions, self.steps):
             if taken:
-                yield Tried(way, taken, score)
+                yield VisitedState(way, taken, score)
 
     def _scored(self, actions: Iterable[str], most: int | None) -> list[tuple[tuple[str, ...], float]]:
         path = self._start()
@@ -123,10 +124,10 @@ class Hacker(Generic[M]):
         return valid if len(valid) <= self.actions else sorted(random.sample(valid, self.actions))
 
 
-def cheapest(tried: Iterable[Tried], progress: Progress) -> Tried | None:
+def cheapest(tried: Iterable[VisitedState], progress: Progress) -> VisitedState | None:
     """The highest score in a state without progress; of those that share it, the one with the fewest actions.
 
     None where there is no such state. The progress of no more states than are needed is asked for: a planner may be.
     """
-    ranked = sorted(tried, key=lambda one: (-round(one.score, 9), len(one.actions)))
-    return next((one for one in ranked if progress(one.actions) <= 0), None)
+    ranked = sorted(tried, key=lambda state: (-round(state.score, 9), len(state.actions)))
+    return next((state for state in ranked if progress(state.actions) <= 0), None)

@@ -57,9 +57,9 @@ class Lookahead(Generic[M]):
         ]
         now, *then = self.predictor.scores([memory, *after]).tolist()
         done = set(path.steps)
-        found = []
+        candidates = []
         for action, outcome, score in zip(actions, outcomes, then, strict=True):
             repeated = (action, outcome.observation) in done
             gain = score - now
-            found.append(Candidate(action, outcome, gain, repeated, gain - self.penalty * repeated, score))
-        return found, after
+            candidates.append(Candidate(action, outcome, gain, repeated, gain - self.penalty * repeated, score))
+        return candidates, after

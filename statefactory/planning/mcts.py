@@ -2,37 +2,27 @@
 
 One simulation walks down by upper confidence bounds (UCT, Kocsis and Szepesvári 2006) to a node that was not expanded
 yet, asks there for K actions, foresees what each leads to and scores all of them at once. It ends at the best of them:
-a rollout that is truncated after one step. At each real step the most visited action is taken, and what was thought of
-it is kept as long as the world answers as foreseen.
+a rollout that is truncated after one step. At each real step the most visited action is taken. Its subtree is kept as
+long as the world answers as foreseen.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
-from dataclasses import asdict, dataclass, field
-from itertools import pairwise
+from contextlib import suppress
+from dataclasses import dataclass, field
 from math import log, sqrt
-from pathlib import Path as FilePath
 from typing import Any, Generic, TypeVar
 
 from agents.environment import Environment
 from agents.history import CALLS, FINISHED, INVALID, NO_ANSWER, STEPS, History, Turn
-from lab.machine.files import write_atomically
 from lab.models.usage import Cost
 from statefactory.planning.budget import Meter, OutOfBudget
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.paths import Path
 from statefactory.planning.proposals import Proposer
-from statefactory.planning.tree import Node, Row, rows, tree
+from statefactory.planning.tree import Node, snapshot
 
 M = TypeVar("M")
-Watch = Callable[["Episode"], None]
-
-
-def unwatched(episode: Episode) -> None:
-    """Watch nothing."""
 
 
 @dataclass(frozen=True)
@@ -66,30 +56,18 @@ class Settings:
 
 @dataclass
 class Episode:
-    """An episode as far as it was planned; JSON but for the memories.
+    """An episode as far as it was planned.
 
-    root: of the tree over what may follow the path. simulated: at this real step. outcomes: the world model's so far.
-    surprises: how often the world answered other than was foreseen. trees: as rows, when each real step was decided.
+    root: of the tree over what may follow the path. outcomes: the world model's so far. surprises: how often the world
+    answered other than was foreseen. trees: as they were when each real step was decided.
     """
 
     path: Path
     root: Node
     history: History
-    simulated: int = 0
     outcomes: int = 0
     surprises: int = 0
-    trees: list[list[Row]] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        about = {name: getattr(self, name) for name in ("simulated", "outcomes", "surprises", "trees")}
-        return about | {"path": asdict(self.path), "root": rows(self.root), "history": self.history.to_json()}
-
-    @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Episode:
-        """What `to_json` wrote."""
-        steps = tuple((action, observation) for action, observation in kept["path"]["steps"])
-        return cls(**{**kept, "path": Path(kept["path"]["goal"], kept["path"]["first"], steps),
-                      "root": tree(kept["root"]), "history": History.from_json(kept["history"])})  # fmt: skip
+    trees: list[Node] = field(default_factory=list)
 
 
 @dataclass
@@ -127,13 +105,11 @@ class Planner(Generic[M]):
                 way.append(best)
         _back_up(way, self.settings.discount)
 
-    def search(self, episode: Episode, simulated: Callable[[], None] = lambda: None) -> None:
-        """The simulations of a real step that are still to do, as far as the budget goes; each is told when done."""
+    def search(self, episode: Episode) -> None:
+        """The simulations of a real step, as far as the budget goes."""
         with suppress(OutOfBudget):
-            while episode.simulated < self.settings.simulations:
+            for _ in range(self.settings.simulations):
                 self.simulate(episode)
-                episode.simulated += 1
-                simulated()
 
     def act(self, episode: Episode, environment: Environment) -> None:
         """Take the most visited action, and go on from there: with what was thought of it, if it came as foreseen."""
@@ -142,13 +118,13 @@ class Planner(Generic[M]):
             # A root that was expanded had no action proposed; any other was not for want of budget.
             episode.history = episode.history.ended(CALLS if episode.root.children is None else NO_ANSWER)
             return
-        episode.trees.append(rows(episode.root))
+        episode.trees.append(snapshot(episode.root))
         seen = environment.act(best.action)
         why = f"{best.visits} of {episode.root.visits} visits, value {best.value:+.2f}"
         cost = _less(self.cost, episode.history.cost)
         turn = Turn(seen.text, why, best.action, fault="" if seen.valid else INVALID, cost=cost)
-        before = self._memory(episode, [episode.root])
-        episode.path, episode.simulated = episode.path.then(best.action, seen.text), 0
+        before = episode.root.memory
+        episode.path = episode.path.then(best.action, seen.text)
         episode.history = episode.history.then(turn)
         if seen.done or episode.history.steps >= self.settings.steps:
             episode.history = episode.history.ended(FINISHED if seen.done else STEPS)
@@ -170,14 +146,13 @@ class Planner(Generic[M]):
         left = self.settings.outcomes - episode.outcomes if self.settings.outcomes else None
         if left == 0:
             raise OutOfBudget(f"all {self.settings.outcomes} outcomes were foreseen")
-        memory = self._memory(episode, way)
         actions = self.proposer.actions(path, self.settings.width)[:left]
         episode.outcomes += len(actions)
-        found, after = self.lookahead.candidates(path, memory, actions)
+        candidates, after = self.lookahead.candidates(path, way[-1].memory, actions)
         return [
-            Node(one.action, one.outcome.observation, one.score, one.gain, one.repeated, one.reward, one.outcome.done,
-                 one.outcome.known, memory=memory)
-            for one, memory in zip(found, after, strict=True)
+            Node(candidate.action, candidate.outcome.observation, candidate.score, candidate.gain, candidate.repeated,
+                 candidate.reward, candidate.outcome.done, candidate.outcome.known, memory=memory)
+            for candidate, memory in zip(candidates, after, strict=True)
         ]  # fmt: skip
 
     def _surprised(self, episode: Episode, before: M) -> None:
@@ -190,56 +165,17 @@ class Planner(Generic[M]):
         except OutOfBudget:
             episode.history = episode.history.ended(CALLS)
 
-    def _memory(self, episode: Episode, way: list[Node]) -> M:
-        """The memory at the end of a way from the root; those that a resumed search lacks are made again."""
-        with self.meter.again() if self.meter else nullcontext():
-            if way[0].memory is None:
-                way[0].memory = self.lookahead.start(episode.path)
-            for before, node in pairwise(way):
-                if node.memory is None:
-                    node.memory = self.lookahead.predictor.advance(before.memory, node.action, node.observation)
-        memory: M = way[-1].memory
-        return memory
 
-
-def plan(
-    environment: Environment, goal: str, planner: Planner[Any], kept: FilePath | None = None, watch: Watch = unwatched
-) -> Episode:
+def plan(environment: Environment, goal: str, planner: Planner[Any]) -> Episode:
     """Play one task: at each real step search, then act, until it is done or a cap is met.
 
-    kept: a file that the episode is written to after each simulation, and resumed from if it is there: the actions so
-    far are played again, and model answers are expected in a cache. watch: is shown the episode before each search.
-    Raises what planner and environment raise, and ValueError for a file of another episode.
+    Raises what planner and environment raise.
     """
     # The goal is told apart from what is seen; where the environment put it before that, it is taken away again.
-    first = environment.begin().removeprefix(f"Task: {goal}\n\n")
-    of = {"goal": goal, "first observation": first, "penalty": planner.lookahead.penalty, **asdict(planner.settings)}
-    episode = _resumed(kept, of, planner, environment) if kept and kept.exists() else planner.begin(goal, first)
-
-    def save() -> None:
-        if kept:
-            state = {"of": of, "cost": asdict(planner.cost), "episode": episode.to_json()}
-            write_atomically(kept, json.dumps(state).encode())
-
+    episode = planner.begin(goal, environment.begin().removeprefix(f"Task: {goal}\n\n"))
     while not episode.history.end:
-        watch(episode)
-        planner.search(episode, save)
+        planner.search(episode)
         planner.act(episode, environment)
-        save()
-    return episode
-
-
-def _resumed(kept: FilePath, of: Mapping[str, Any], planner: Planner[Any], environment: Environment) -> Episode:
-    """The episode in the file, with the environment brought to where it stands."""
-    state = json.loads(kept.read_bytes())
-    if differing := [name for name in of if of[name] != state["of"].get(name)]:
-        raise ValueError(f"{kept} is of an episode with another {', '.join(differing)}; name another, or remove it")
-    episode = Episode.from_json(state["episode"])
-    for action, observation in episode.path.steps:
-        if environment.act(action).text != observation:
-            raise ValueError(f"{kept}: {action!r} leads to another observation now; remove it to begin again")
-    if planner.meter:
-        planner.meter.cost = Cost(**state["cost"])
     return episode
 
 

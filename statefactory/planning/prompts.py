@@ -46,7 +46,7 @@ class Predicted(AnswerModel):
 
 @cache
 def predict_prompt(world: str) -> Prompt:
-    """A world model's prompt, for a world by its short name; `foresight` has rules for some."""
+    """A world model's prompt, for a world by its short name."""
     prompt = read_prompt("statefactory/predict.md", PredictFields, Predicted)
     return replace(prompt, name=f"{prompt.name}.{world}")
 
@@ -77,7 +77,7 @@ class Chosen(AnswerModel):
         thought, chosen = labelled(text, "Thought", "Chosen")
         if chosen != NONE and not NUMBERS.fullmatch(chosen):
             raise MalformedAnswer(f"behind `Chosen:` stand neither numbers with commas between them nor `{NONE}`")
-        numbers = [int(one) for one in re.findall(r"\d+", chosen)]
+        numbers = [int(digits) for digits in re.findall(r"\d+", chosen)]
         if len(numbers) > MOST:
             raise MalformedAnswer(f"it has {len(numbers)} numbers, and {MOST} are the most")
         return cls(thought=thought, numbers=numbers)
@@ -105,9 +105,9 @@ class Listed:
 
 @cache
 def _chosen(options: int, most: int) -> type[Chosen]:
-    one: Any = Annotated[int, Field(ge=1, le=options)]
-    about = Field(description=Chosen.model_fields["numbers"].description, max_length=most)
-    return create_model("Chosen", __base__=Chosen, numbers=(list[one], about))
+    number: Any = Annotated[int, Field(ge=1, le=options)]
+    field = Field(description=Chosen.model_fields["numbers"].description, max_length=most)
+    return create_model("Chosen", __base__=Chosen, numbers=(list[number], field))
 
 
 # What a world needs to be told besides; after what the paper's three prompts (C.6.2) tell.

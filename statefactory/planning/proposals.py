@@ -60,8 +60,8 @@ def _of_count(fields: ProposeFields) -> type[Proposed]:
 @cache
 def _at_most(count: int) -> type[Proposed]:
     """A Proposed with as many actions as were asked for, or fewer."""
-    about = Field(description=Proposed.model_fields["actions"].description, min_length=1, max_length=count)
-    return create_model("Proposed", __base__=Proposed, actions=(list[str], about))
+    field = Field(description=Proposed.model_fields["actions"].description, min_length=1, max_length=count)
+    return create_model("Proposed", __base__=Proposed, actions=(list[str], field))
 
 
 class Proposer(Protocol):
@@ -91,8 +91,8 @@ class Prompted:
                 )  # fmt: skip
             except MalformedAnswer:
                 continue
-            told = (" ".join(action.split()) for action in answer.value.actions)
-            return list(dict.fromkeys(filter(None, told)))[:count]
+            texts = (" ".join(action.split()) for action in answer.value.actions)
+            return list(dict.fromkeys(filter(None, texts)))[:count]
         return []
 
 
@@ -104,6 +104,6 @@ class Listed:
 
     def actions(self, path: Path, count: int) -> list[str]:
         """Shuffled by seed and path, so that a search that is resumed sees them in the same order. Raises WorldDied."""
-        found = list(self.pool.valid_actions(path.actions))
-        Random(f"{self.seed} {path.actions}").shuffle(found)
-        return found[:count] if count else found
+        valid = list(self.pool.valid_actions(path.actions))
+        Random(f"{self.seed} {path.actions}").shuffle(valid)
+        return valid[:count] if count else valid

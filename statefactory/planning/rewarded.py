@@ -1,4 +1,4 @@
-"""ReAct that is shown rewards (C.6.2): it picks some valid actions, looks ahead, and acts on what that promises."""
+"""ReAct with rewards (C.6.2): it chooses some valid actions, looks ahead at them, and acts on their rewards."""
 
 from __future__ import annotations
 
@@ -84,15 +84,15 @@ class Episode:
         """What becomes of the candidates, with the memory after each."""
         if self.play.over or not actions:
             return [], []
-        found, after = self.ahead.candidates(self.path, self.memory, actions)
-        self.book("\n".join(f"{one.reward:+.{DECIMALS}f}  {one.action}" for one in found))
-        return found, after
+        candidates, after = self.ahead.candidates(self.path, self.memory, actions)
+        self.book("\n".join(f"{candidate.reward:+.{DECIMALS}f}  {candidate.action}" for candidate in candidates))
+        return candidates, after
 
     def act(self, candidates: Sequence[Candidate]) -> Act | None:
         """The next action, asked for until one can be read."""
         play, act = self.play, None
         prompt = rewarded_prompt(play.environment.name, play.settings.by_schema)
-        rated = [Rated(action=one.action, reward=round(one.reward, DECIMALS)) for one in candidates]
+        rated = [Rated(action=candidate.action, reward=round(candidate.reward, DECIMALS)) for candidate in candidates]
         while act is None and not play.over:
             act = play.act(prompt, candidates=rated) if rated else play.act()
         self.booked = len(self.answering.calls)
@@ -101,16 +101,19 @@ class Episode:
     def advance(self, candidates: Sequence[Candidate], after: Sequence[Any]) -> None:
         """Go on by what was really done and observed; where that was foreseen, its memory is known."""
         turn = self.play.history.turns[-1]
-        known = {(one.action, one.outcome.observation): memory for one, memory in zip(candidates, after, strict=True)}
+        known = {
+            (candidate.action, candidate.outcome.observation): memory
+            for candidate, memory in zip(candidates, after, strict=True)
+        }
         if (turn.action, turn.observation) in known:
             self.memory = known[turn.action, turn.observation]
         elif not self.play.over:
             self.memory = self.ahead.predictor.advance(self.memory, turn.action, turn.observation)
         self.path = self.path.then(turn.action, turn.observation)
 
-    def book(self, said: str) -> None:
+    def book(self, text: str) -> None:
         """Keep the calls of predictor and world model as a turn of the history."""
         calls = self.answering.calls[self.booked :]
-        if calls or said:
-            self.play.book(LOOK_AHEAD, said, calls)
+        if calls or text:
+            self.play.book(LOOK_AHEAD, text, calls)
         self.booked = len(self.answering.calls)

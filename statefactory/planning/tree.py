@@ -1,17 +1,15 @@
-"""Search trees: what was foreseen at each node, how often it was visited, and what that was worth; also as data."""
+"""Search trees: what was foreseen at each node, how often it was visited, and what that was worth."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from lab.results.exports import readable
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Row = dict[str, Any]  # a node as JSON: its numbers and texts, and the row number of its parent
 
 
 @dataclass
@@ -21,7 +19,7 @@ class Node:
     score: the predictor's, in [0, 1]. gain, repeated, reward: over the parent, see `lookahead.Candidate`.
     known: False where the world model found no outcome. visits: how many simulations came through. total: the sum over
     these of the rewards that they gathered below it, discounted. children: None where it was not expanded yet. memory:
-    the predictor's, None where it has to be made again; it is no part of the JSON.
+    the predictor's, None in a snapshot.
     """
 
     action: str
@@ -52,30 +50,19 @@ class Node:
         return max(self.children or (), key=lambda child: (child.visits, child.value), default=None)
 
 
-KEPT = tuple(each.name for each in fields(Node) if each.name not in ("children", "memory"))
+SHOWN = tuple(field.name for field in fields(Node) if field.name not in ("children", "memory"))
 
 
-def rows(root: Node) -> list[Row]:
-    """The tree as rows, each parent before its children, these in their order; `tree` reads them back.
-
-    Each has the fields of `Node`, the number of its parent's row (-1 for none), and whether it was expanded.
-    """
-    return [
-        {"parent": parent, "expanded": node.children is not None} | {name: getattr(node, name) for name in KEPT}
-        for node, parent in in_order(root)
-    ]
-
-
-def tree(found: Sequence[Mapping[str, Any]]) -> Node:
-    """The tree that `rows` wrote, without memories."""
-    nodes: list[Node] = []
-    for row in found:
-        nodes.append(Node(**{name: row[name] for name in KEPT}, children=[] if row["expanded"] else None))
-        if row["parent"] >= 0:
-            siblings = nodes[row["parent"]].children
+def snapshot(root: Node) -> Node:
+    """A copy of the tree without memories."""
+    copies: list[Node] = []
+    for node, parent in in_order(root):
+        copies.append(replace(node, memory=None, children=None if node.children is None else []))
+        if parent >= 0:
+            siblings = copies[parent].children
             assert siblings is not None, "a parent is expanded"
-            siblings.append(nodes[-1])
-    return nodes[0]
+            siblings.append(copies[-1])
+    return copies[0]
 
 
 def best_line(root: Node) -> Iterator[Node]:
@@ -86,16 +73,16 @@ def best_line(root: Node) -> Iterator[Node]:
         node = node.best
 
 
-def frame(found: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """The rows of a tree as a table, a row a node, with its depth, its value and whether it lies on the chosen line."""
-    root, depths = tree(found), list[int]()
+def frame(root: Node) -> pd.DataFrame:
+    """A tree as a table, a row a node, with its depth, its value and whether it lies on the chosen line."""
     chosen = [id(node) for node in best_line(root)]
-    told = list[list[Any]]()
+    depths: list[int] = []
+    rows: list[list[Any]] = []
     for node, parent in in_order(root):
         depths.append(depths[parent] + 1 if parent >= 0 else 0)
-        about = [getattr(node, name) for name in KEPT]
-        told.append([len(told), parent, depths[-1], *about, node.value, id(node) in chosen])
-    return readable(told, columns=["node", "parent", "depth", *KEPT, "value", "chosen"])
+        values = [getattr(node, name) for name in SHOWN]
+        rows.append([len(rows), parent, depths[-1], *values, node.value, id(node) in chosen])
+    return readable(rows, columns=["node", "parent", "depth", *SHOWN, "value", "chosen"])
 
 
 def in_order(root: Node) -> Iterator[tuple[Node, int]]:

@@ -1,8 +1,8 @@
 """What an action would lead to: the world model of C.6.2 and C.6.3.
 
-The paper's is a trained LLaMA (Li et al. 2025). Here a prompted model stands in for it, or rules that know the words of
-a world (`foresight`). The world itself, tried out beside the episode, is the upper bound: an agent with it is told what
-is true, which none knows, and tables say so.
+The paper uses a trained LLaMA (Li et al. 2025). Here it is a prompted model, or rules that know the words of a world
+(`standins.statefactory.foresight`). The world itself, replayed beside the episode, is the upper bound. No agent has it,
+so tables call such rows privileged.
 """
 
 from __future__ import annotations

@@ -84,13 +84,13 @@ def bar(row: Mapping[str, Any], y: float) -> Bar:
 
 def values(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], tuple[float, float, float]]:
     """Value and interval by name and series; empty cells are left out. Raises ValueError for two values of one bar."""
-    found: dict[tuple[str, str], tuple[float, float, float]] = {}
+    cells: dict[tuple[str, str], tuple[float, float, float]] = {}
     for cell in frame[(frame["metric"] == metric) & frame["value"].notna()].to_dict("records"):
         key = cell["name"], cell["series"]
-        if key in found:
+        if key in cells:
             raise ValueError(f"two values of {metric} for {key[0]}, {key[1]}; keep one of them")
-        found[key] = cell["value"], cell["ci_low"], cell["ci_high"]
-    return found
+        cells[key] = cell["value"], cell["ci_low"], cell["ci_high"]
+    return cells
 
 
 def draw(axes: Axes, bars: Sequence[Bar], frame: pd.DataFrame, metric: str, decimals: int = 2) -> None:
@@ -121,7 +121,7 @@ def name_rows(axes: Axes, bars: Sequence[Bar], room: int = 26) -> None:
     places: dict[str, list[float]] = {}
     for bar in bars:
         places.setdefault(bar.name, []).append(bar.y)
-    middles = [sum(of) / len(of) for of in places.values()]
+    middles = [sum(heights) / len(heights) for heights in places.values()]
     axes.set_yticks(middles, [textwrap.fill(name, room) for name in places], fontsize="small", parse_math=False)
     axes.tick_params(axis="y", length=0)
 

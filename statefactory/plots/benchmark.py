@@ -38,7 +38,7 @@ def draw_benchmark(rewards: pd.DataFrame, note: str = "") -> Figure:
 def _lengths(axes: Axes, rewards: pd.DataFrame) -> None:
     """Steps of the positives, and those of them that are the expert's; negatives are as long as their positives."""
     positives = rewards[rewards["kind"] == "positive"]
-    whole, expert = (of.groupby("id").size() for of in (positives, positives[positives["is_expert"]]))
+    whole, expert = (part.groupby("id").size() for part in (positives, positives[positives["is_expert"]]))
     edges = range(0, int(whole.max()) + 2) if whole.max() <= 25 else 20
     axes.hist(expert, bins=edges, color=KINDS["positive"], alpha=0.45, label="the expert's")
     axes.hist(whole, bins=edges, histtype="step", color="0.25", linewidth=1.5, label="with random ones")
@@ -50,10 +50,10 @@ def _courses(axes: Axes, rewards: pd.DataFrame) -> None:
 
     grid = np.linspace(0, 1, 41)
     for kind, color in KINDS.items():
-        of = rewards[rewards["kind"] == kind]
-        if of.empty:
+        part = rewards[rewards["kind"] == kind]
+        if part.empty:
             continue
-        courses = np.array([_reached(one, grid) for _, one in of.groupby("id")])
+        courses = np.array([_reached(trajectory, grid) for _, trajectory in part.groupby("id")])
         axes.plot(grid, courses.mean(axis=0), color=color, label=kind)
         axes.fill_between(grid, *np.quantile(courses, [0.25, 0.75], axis=0), color=color, alpha=0.2, linewidth=0)
     axes.set(xlabel="part of the trajectory", ylim=(-0.03, 1.03))

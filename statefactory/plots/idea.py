@@ -33,20 +33,20 @@ def draw_idea(
     canvas = Canvas(WIDTH, sum(CURVE) + 0.3, evidence)
     canvas.text(EDGE, 0.3, f"Goal: {walked.row.goal_description}", LARGE, 6.5, fontweight="bold")
     canvas.lines(WIDTH - EDGE, 0.3, [note], SMALL, ha="right", color=drawing.QUIET)
-    places = [walked.place(step) for step in steps]
-    across = (WIDTH - 2 * EDGE - LEFT + GAP) / len(places)
-    lefts = [EDGE + LEFT + number * across for number in range(len(places))]
+    indices = [walked.index_of(step) for step in steps]
+    across = (WIDTH - 2 * EDGE - LEFT + GAP) / len(indices)
+    lefts = [EDGE + LEFT + number * across for number in range(len(indices))]
     _say(canvas, TEXT, "Text", "what was done, and what the world said")
-    _draw_goal(canvas, walked.matches[places[-1]][0])
+    _draw_goal(canvas, walked.matches[indices[-1]][0])
     _say(canvas, CURVE, "Reward", "how far the state fits the goal")
     points = _draw_curve(canvas, walked, negative, lefts[0], WIDTH - EDGE - 1.6)
-    for left, place in zip(lefts, places, strict=True):
+    for left, index in zip(lefts, indices, strict=True):
         middle = left + (across - GAP) / 2
-        _draw_text(canvas, walked, place, left, across - GAP)
+        _draw_text(canvas, walked, index, left, across - GAP)
         canvas.arrow((middle, sum(TEXT) + 0.03), (middle, STATE[0] - 0.03))
-        _draw_state(canvas, walked.matches[place][0], left, across - GAP)
-        reward = f"{walked.rewards[place]:.2f}"
-        x, y = points[place]
+        _draw_state(canvas, walked.matches[index][0], left, across - GAP)
+        reward = f"{walked.rewards[index]:.2f}"
+        x, y = points[index]
         canvas.axes.plot([middle, x], [sum(STATE), y], color=PREDICTED, linewidth=1.2, linestyle=(0, (1, 1.5)))
         side, ha = (0.12, "left") if x < middle + 0.2 else (-0.12, "right")
         canvas.lines(middle + side, sum(STATE) + 0.22, [f"fit {reward}"], SIZE, ha=ha, color=PREDICTED,
@@ -54,9 +54,9 @@ def draw_idea(
     return canvas.figure
 
 
-def _say(canvas: Canvas, row: tuple[float, float], word: str, about: str) -> None:
+def _say(canvas: Canvas, row: tuple[float, float], word: str, text: str) -> None:
     canvas.lines(EDGE, row[0] + 0.22, [word], LARGE, fontweight="bold", color=PREDICTED)
-    canvas.text(EDGE, row[0] + 0.52, about, SMALL, LEFT - GAP, 3, color=drawing.QUIET)
+    canvas.text(EDGE, row[0] + 0.52, text, SMALL, LEFT - GAP, 3, color=drawing.QUIET)
 
 
 def _draw_goal(canvas: Canvas, match: Match) -> None:
@@ -72,12 +72,12 @@ def _draw_goal(canvas: Canvas, match: Match) -> None:
     canvas.arrow((EDGE + LEFT - GAP + 0.02, top + height / 2), (EDGE + LEFT - 0.03, top + height / 2), PREDICTED)
 
 
-def _draw_text(canvas: Canvas, walked: Walkthrough, place: int, left: float, wide: float) -> None:
+def _draw_text(canvas: Canvas, walked: Walkthrough, index: int, left: float, wide: float) -> None:
     top, height = TEXT
     canvas.box(left, top, wide, height, drawing.PALE, drawing.FAINT)
-    title = f"{place + 1}  {walked.row.actions[place]}"
+    title = f"{index + 1}  {walked.row.actions[index]}"
     y = canvas.text(left + 0.12, top + 0.22, title, SIZE, wide - 0.24, 2, fontweight="bold")
-    canvas.text(left + 0.12, y + 0.04, walked.row.observations[place], SMALL, wide - 0.24, 3)
+    canvas.text(left + 0.12, y + 0.04, walked.row.observations[index], SMALL, wide - 0.24, 3)
 
 
 def _draw_state(canvas: Canvas, match: Match, left: float, wide: float) -> None:
@@ -87,12 +87,12 @@ def _draw_state(canvas: Canvas, match: Match, left: float, wide: float) -> None:
     name = match.entity.identity if match.entity else "nothing"
     canvas.text(left + 0.12, top + 0.2, f"State: {name}", SIZE, wide - 0.24, fontweight="bold")
     y = top + 0.53
-    for one in match.attributes:
-        same = one.aligned == one.name
-        canvas.lines(left + 0.12, y, [one.name], SMALL - 1.5, color=drawing.QUIET)
-        value = one.found if same and one.found else "not known"
+    for attribute in match.attributes:
+        same = attribute.aligned == attribute.name
+        canvas.lines(left + 0.12, y, [attribute.name], SMALL - 1.5, color=drawing.QUIET)
+        value = attribute.found if same and attribute.found else "not known"
         canvas.text(left + 0.12, y + 0.17, value, SMALL, wide - 0.85, color=drawing.INK if same else drawing.QUIET)
-        strength = min(max(one.similarity, 0.0), 1.0)
+        strength = min(max(attribute.similarity, 0.0), 1.0)
         canvas.box(left + wide - 0.64, y - 0.07, 0.52, 0.3, "white", drawing.FAINT, linewidth=0.6)
         canvas.box(left + wide - 0.64, y - 0.07, 0.52, 0.3, PREDICTED, "none", alpha=strength)
         canvas.lines(left + wide - 0.38, y + 0.08, [f"{strength:.2f}"], SMALL, ha="center",

@@ -1,4 +1,4 @@
-"""Learning curves of reward models: loss and accuracy over steps, smoothed, growing while one trains."""
+"""Learning curves of reward models: loss and accuracy over steps, smoothed."""
 
 from __future__ import annotations
 

@@ -85,13 +85,13 @@ def draw_matching(axes: Axes, matches: Sequence[Match], panel: Panel, colors: Co
             _connect(axes, match, (goal[1], wanted), (taken[0], panel.taken[match.entity]), colors)
     for number, wanted in enumerate(panel.goal):
         _draw(axes, wanted, goal, INK, colors(matches[number].score))
-    for found in panel.taken.values():
-        _draw(axes, found, taken, INK, GREY)
+    for state_box in panel.taken.values():
+        _draw(axes, state_box, taken, INK, GREY)
     for other in panel.others:
         _draw(axes, other, others, GREY, "0.85", SMALL)
     if panel.hidden or not panel.others:
-        said = f"… and {panel.hidden} more" if panel.hidden else "none"
-        write(axes, others[0], _bottom(panel.others) + ROW / 2, said, SMALL, color=GREY, va="center")
+        text = f"… and {panel.hidden} more" if panel.hidden else "none"
+        write(axes, others[0], _bottom(panel.others) + ROW / 2, text, SMALL, color=GREY, va="center")
 
 
 def _stacked(contents: Sequence[tuple[tuple[Line, ...], str]]) -> list[Box]:
@@ -112,7 +112,7 @@ def _goal_lines(match: Match) -> tuple[Line, ...]:
 
 def _state_lines(entity: Entity, compared: dict[str, None], room: int = ATTRIBUTES) -> tuple[Line, ...]:
     """What was compared first, in the goal's order, so that few lines cross."""
-    lines = {line.key: line for line in (_line(each.name, each.value) for each in entity.attributes)}
+    lines = {line.key: line for line in (_line(attribute.name, attribute.value) for attribute in entity.attributes)}
     others = [line for key, line in lines.items() if key not in compared]
     spare = max(0, room - len(compared))
     more = [Line(None, f"… {len(others) - spare} more")] if len(others) > spare else []
@@ -121,12 +121,12 @@ def _state_lines(entity: Entity, compared: dict[str, None], room: int = ATTRIBUT
 
 def _compared(matches: Sequence[Match]) -> dict[Entity, dict[str, None]]:
     """State objects that were taken, with the attributes that were compared."""
-    found: dict[Entity, dict[str, None]] = {}
+    compared: dict[Entity, dict[str, None]] = {}
     for match in matches:
         if match.entity is not None:
-            keys = found.setdefault(match.entity, {})
+            keys = compared.setdefault(match.entity, {})
             keys |= {_key(*end): None for _, end in _ends(match)}
-    return found
+    return compared
 
 
 def _key(name: str, value: str) -> str:
@@ -145,21 +145,24 @@ def _product(match: Match) -> str:
     """How the fit comes about: identity times the mean of the attributes (Eq. 7)."""
     if match.entity is None or not match.attributes:
         return f"fit {match.score:.2f}"
-    mean = sum(each.similarity for each in match.attributes) / len(match.attributes)
+    mean = sum(attribute.similarity for attribute in match.attributes) / len(match.attributes)
     return f"fit {match.score:.2f} = {match.identity:.2f} × {mean:.2f}"
 
 
 def _ends(match: Match) -> list[tuple[tuple[str, str], tuple[str, str]]]:
     """Name and value of the goal's attributes and of those that they were compared with."""
-    return [((each.name, each.value), (each.aligned, each.found or ""))
-            for each in match.attributes if each.aligned is not None]  # fmt: skip
+    return [((attribute.name, attribute.value), (attribute.aligned, attribute.found or ""))
+            for attribute in match.attributes if attribute.aligned is not None]  # fmt: skip
 
 
 def _connect(axes: Axes, match: Match, start: tuple[float, Box], end: tuple[float, Box], colors: Colormap) -> None:
-    keys = [("", ""), *((_key(*wanted), _key(*found)) for wanted, found in _ends(match))]
-    similarities = [match.identity, *(each.similarity for each in match.attributes if each.aligned is not None)]
-    for (wanted, found), similarity in zip(keys, similarities, strict=True):
-        _join(axes, (start[0], start[1].middle(wanted)), (end[0], end[1].middle(found)), similarity, colors)
+    keys = [("", ""), *((_key(*wanted), _key(*offered)) for wanted, offered in _ends(match))]
+    similarities = [
+        match.identity,
+        *(attribute.similarity for attribute in match.attributes if attribute.aligned is not None),
+    ]
+    for (wanted, offered), similarity in zip(keys, similarities, strict=True):
+        _join(axes, (start[0], start[1].middle(wanted)), (end[0], end[1].middle(offered)), similarity, colors)
 
 
 def _join(

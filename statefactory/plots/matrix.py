@@ -33,7 +33,7 @@ def draw_matrix(panels: Mapping[str, pd.DataFrame]) -> Figure:
     figure, axes = plt.subplots(
         1, len(panels), figsize=(1.2 + 5.4 * len(panels), 4.6), layout="constrained", squeeze=False
     )
-    for each, (title, rows) in zip(axes[0], panels.items(), strict=True):
+    for panel, (title, rows) in zip(axes[0], panels.items(), strict=True):
         shown = rows[rows["metric"].isin(metrics())].assign(
             row=rows["method"].map(lambda method: method.partition(TRAINED)[2] or method),
             column=rows["metric"].str.removeprefix(METRIC.format("")),
@@ -43,15 +43,15 @@ def draw_matrix(panels: Mapping[str, pd.DataFrame]) -> Figure:
         words = shown.assign(text=[_cell(row) for row in shown.itertuples()])
         texts = words.pivot(index="row", columns="column", values="text").loc[order, names].fillna("")
         seaborn.heatmap(values, annot=texts, fmt="", vmin=RANGE[0], vmax=RANGE[1], cmap="viridis_r", cbar=False,
-                        linewidths=0.5, annot_kws={"fontsize": 8}, ax=each)  # fmt: skip
-        for place, name in enumerate(names):
+                        linewidths=0.5, annot_kws={"fontsize": 8}, ax=panel)  # fmt: skip
+        for column, name in enumerate(names):
             if name in order:
-                each.add_patch(
-                    Rectangle((place, order.index(name)), 1, 1, fill=False, edgecolor="#c0392b", linewidth=2)
+                panel.add_patch(
+                    Rectangle((column, order.index(name)), 1, 1, fill=False, edgecolor="#c0392b", linewidth=2)
                 )
-        each.set(title=title, xlabel="tried on", ylabel="trained on")
-        each.tick_params(axis="x", rotation=35)
-        each.tick_params(axis="y", rotation=0)
+        panel.set(title=title, xlabel="tried on", ylabel="trained on")
+        panel.tick_params(axis="x", rotation=35)
+        panel.tick_params(axis="y", rotation=0)
     everything = pd.concat(list(panels.values()), ignore_index=True)
     figure.supxlabel(plots.evidence_line(everything), x=0.995, ha="right", fontsize="x-small", color="0.35")
     return figure

@@ -65,10 +65,10 @@ def _mark(panel: Any, point: Any, color: Any) -> None:
 
 
 def _said(correlations: pd.DataFrame, world: str, when: str) -> str:
-    of = correlations[
+    rows = correlations[
         (correlations["world"] == world) & (correlations["when"] == when) & (correlations["among"] == "predictors")
     ]
-    if not len(of) or of["rho"].isna().all():
+    if not len(rows) or rows["rho"].isna().all():
         return "no rank correlation"
-    one = of.iloc[0]
-    return f"ρ = {one['rho']:.2f} [{one['ci_low']:.2f}, {one['ci_high']:.2f}], p = {one['p']:.2f}, n = {one['n']}"
+    row = rows.iloc[0]
+    return f"ρ = {row['rho']:.2f} [{row['ci_low']:.2f}, {row['ci_high']:.2f}], p = {row['p']:.2f}, n = {row['n']}"

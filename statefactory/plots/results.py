@@ -58,11 +58,11 @@ def draw_table1(results: pd.DataFrame) -> Figure:
     marks = shown[trained].reset_index(drop=True)
     kind = marks["method"].str.split(" ").str[0].replace("VLWM-critic", "Supervised")
     marks["group"] = kind + marks["evidence"].map({"published": ", published"}).fillna(", ours")
-    last = {name: rows[-1].y + 1 + bars.BREAK + place for place, name in enumerate(marks["group"].unique())}
+    last = {name: rows[-1].y + 1 + bars.BREAK + index for index, name in enumerate(marks["group"].unique())}
     figure, axes = _columns(shown, len(rows) + 1 + len(last))
-    for each, metric in zip(axes, _present(shown), strict=True):
-        bars.draw(each, rows, frame, metric, decimals=3)
-        _draw_supervised(each, marks[marks["metric"] == metric], last)
+    for panel, metric in zip(axes, _present(shown), strict=True):
+        bars.draw(panel, rows, frame, metric, decimals=3)
+        _draw_supervised(panel, marks[marks["metric"] == metric], last)
     names = {row.y: row.name for row in rows} | {y: name for name, y in last.items()}
     axes[0].set_yticks(list(names), list(names.values()), fontsize="small")
     figure.legend(handles=_table1_legend(frame, trained.any()), loc="outside upper left", ncols=6, fontsize="small")
@@ -82,8 +82,8 @@ def draw_by_domain(
         raise ValueError(f"no EPIC distance of {', '.join(order)}; the {column} is one of {set(results[column])}")
     rows = bars.laid(frame, order)
     figure, axes = _columns(frame, len(rows) + 0.7 * len(order))
-    for each, metric in zip(axes, _present(frame), strict=True):
-        bars.draw(each, rows, frame, metric)
+    for panel, metric in zip(axes, _present(frame), strict=True):
+        bars.draw(panel, rows, frame, metric)
     bars.name_rows(axes[0], rows)
     figure.legend(handles=bars.legend(frame, column), loc="outside upper left", ncols=4, fontsize="small")
     return _finished(figure, axes, frame)
@@ -109,10 +109,10 @@ def draw_ablations(panels: Mapping[str, pd.DataFrame]) -> Figure:
             frames[name] = bars.labelled(shown, panel.column)
     figure, axes = plt.subplots(2, 3, figsize=(WIDTH, 7.6), layout="constrained")
     cells = list(axes.flat)
-    for each, (name, frame) in zip(cells, frames.items(), strict=False):
-        _draw_panel(each, frame, PANELS[name])
-    for each in cells[len(frames) :]:
-        each.axis("off")
+    for cell, (name, frame) in zip(cells, frames.items(), strict=False):
+        _draw_panel(cell, frame, PANELS[name])
+    for cell in cells[len(frames) :]:
+        cell.axis("off")
     methods = [frame for name, frame in frames.items() if PANELS[name].column == "method"]
     cells[len(frames)].legend(
         handles=_ablation_legend(pd.concat(methods or frames.values())), loc="center", fontsize="small", frameon=False
@@ -132,8 +132,8 @@ def _draw_panel(axes: Axes, frame: pd.DataFrame, panel: Panel) -> None:
 def _hatched(rows: Sequence[Bar], frame: pd.DataFrame, metric: str) -> list[Bar]:
     """The bars with the best and the worst of each evidence and backbone marked, where there is more than one."""
     marked: dict[tuple[str, str], str] = {}
-    for series, of in frame[frame["metric"] == metric].groupby("series"):
-        low, high = (of.loc[place, "name"] for place in (of["value"].idxmin(), of["value"].idxmax()))
+    for series, part in frame[frame["metric"] == metric].groupby("series"):
+        low, high = (part.loc[index, "name"] for index in (part["value"].idxmin(), part["value"].idxmax()))
         best, worst = (high, low) if metric == TRIPLETS else (low, high)
         # One value alone has no best, and of other backbones it is not: they would be compared by another thing.
         if best != worst:
@@ -156,10 +156,10 @@ def _ablation_legend(frame: pd.DataFrame) -> list[Artist]:
 def _families(frame: pd.DataFrame) -> list[Bar]:
     """A bar for each method, backbone and evidence; methods of one family together, published first."""
     rows: list[Bar] = []
-    each = frame.drop_duplicates(["name", "series"]).to_dict("records")
+    lines = frame.drop_duplicates(["name", "series"]).to_dict("records")
     y = 0.0
-    for family in dict.fromkeys(row["name"].split(",")[0] for row in each):
-        own = [row for row in each if row["name"].split(",")[0] == family]
+    for family in dict.fromkeys(row["name"].split(",")[0] for row in lines):
+        own = [row for row in lines if row["name"].split(",")[0] == family]
         for row in sorted(own, key=lambda row: row["evidence"] != "published"):
             rows.append(bars.bar(row, y))
             y += 1
@@ -201,17 +201,17 @@ def _columns(frame: pd.DataFrame, rows: float) -> tuple[Figure, list[Axes]]:
     present = _present(frame)
     figure, axes = plt.subplots(1, len(present), figsize=(WIDTH, 1.5 + 0.27 * rows), sharey=True, squeeze=False,
                                 layout="constrained")  # fmt: skip
-    for each, metric in zip(axes[0], present, strict=True):
-        each.set_title(metric.removeprefix(METRIC.format("")), fontweight="bold" if metric == OVERALL else "normal")
-        each.set_xlabel("EPIC distance", fontsize="x-small")
-        each.tick_params(axis="y", length=0)
+    for panel, metric in zip(axes[0], present, strict=True):
+        panel.set_title(metric.removeprefix(METRIC.format("")), fontweight="bold" if metric == OVERALL else "normal")
+        panel.set_xlabel("EPIC distance", fontsize="x-small")
+        panel.tick_params(axis="y", length=0)
     return figure, list(axes[0])
 
 
 def _finished(figure: Figure, alike: Sequence[Axes], results: pd.DataFrame) -> Figure:
     """One scale for the axes that are alike, and how the numbers came to be, broken between its parts."""
     for axes in alike:
-        axes.set_xlim(0, max(each.get_xlim()[1] for each in alike))
+        axes.set_xlim(0, max(panel.get_xlim()[1] for panel in alike))
     parts = plots.evidence_line(results).replace(" ", "\N{NO-BREAK SPACE}").replace(";\N{NO-BREAK SPACE}", "; ")
     figure.supxlabel(textwrap.fill(parts, 170), x=0.995, ha="right", fontsize="x-small", color="0.35")
     return figure

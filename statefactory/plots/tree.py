@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lab.results import drawing
 from lab.results.drawing import Canvas
 from lab.results.text import width
-from statefactory.planning.tree import Node, best_line, in_order, tree
+from statefactory.planning.tree import Node, best_line, in_order
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,56 +22,53 @@ CHOSEN, GAINED = drawing.ORANGE, drawing.BLUE
 
 
 @dataclass
-class Shown:
-    """A node as it is drawn. row: the middle of its box, in rows from the top. hidden: children that have no room.
+class DrawnNode:
+    """A node as it is drawn. row: the middle of its box, in rows from the top. hidden: children that are not drawn.
 
-    said: the row in which their number is told.
+    hidden_row: the row in which their number is drawn.
     """
 
     node: Node
     depth: int
     row: float = 0.0
-    children: list[Shown] = field(default_factory=list)
+    children: list[DrawnNode] = field(default_factory=list)
     hidden: list[Node] = field(default_factory=list)
-    said: float = 0.0
+    hidden_row: float = 0.0
 
-    def all(self) -> Iterator[Shown]:
-        """Itself, and what is shown below it."""
+    def all(self) -> Iterator[DrawnNode]:
+        """This node and its drawn descendants."""
         yield self
         for child in self.children:
             yield from child.all()
 
 
-def draw_tree(
-    rows: Sequence[Mapping[str, Any]], title: str, evidence: str, most: int = 50, siblings: int = SIBLINGS
-) -> Figure:
-    """A tree as `statefactory.planning.tree.rows` has it, from left to right.
+def draw_tree(root: Node, title: str, evidence: str, most: int = 50, siblings: int = SIBLINGS) -> Figure:
+    """A search tree from left to right.
 
-    Of more than `most` nodes those that were visited most are shown, and of those without a visit the best `siblings`
-    of a node; how many are left out stands below them. evidence: what kind of search it was.
+    At most `most` nodes are drawn, the most visited ones first, and of a node's unvisited children the best `siblings`.
+    The number of children left out is drawn below them. evidence: what kind of search it was.
     """
-    root = tree(rows)
     line = {id(node) for node in best_line(root)} | {id(root)}
     kept = _kept(root, line, most, siblings)
     shown = _arranged(root, kept)
     nodes = list(shown.all())
     # What is left out is said where its nodes would stand.
-    columns = 1 + max(each.depth + bool(each.hidden) for each in nodes)
+    columns = 1 + max(drawn.depth + bool(drawn.hidden) for drawn in nodes)
     free = [0.5] * columns
     _laid_out(shown, free)
     wide = max(2 * EDGE + columns * COLUMN + (columns - 1) * GAP, 7.5)
     canvas = Canvas(wide, HEAD + (max(free) - 0.5) * ROW + EDGE, evidence)
     canvas.text(EDGE, 0.28, title, LARGE, wide - 2 * EDGE, fontweight="bold")
-    about = "visits, then value: mean gain over the state before; in orange the chosen action and what it leads to"
-    canvas.text(EDGE, 0.55, about, SMALL, wide - 2 * EDGE, color=drawing.QUIET)
+    subtitle = "visits, then value: mean gain over the state before; in orange the chosen action and what it leads to"
+    canvas.text(EDGE, 0.55, subtitle, SMALL, wide - 2 * EDGE, color=drawing.QUIET)
     highest = max((abs(node.value) for node, _ in in_order(root)), default=0.0) or 1.0
-    for each in nodes:
-        _draw(canvas, each, line, highest, root.visits)
+    for drawn in nodes:
+        _draw(canvas, drawn, line, highest, root.visits)
     return canvas.figure
 
 
 def _kept(root: Node, line: set[int], most: int, siblings: int) -> set[int]:
-    """The nodes that are shown: a parent always with its child, the chosen line always."""
+    """The ids of the drawn nodes: always the chosen line, and with a child its parent."""
     wanted: list[tuple[tuple[bool, int, float], int, Node]] = []
     for number, (node, _) in enumerate(in_order(root)):
         ranked = sorted(node.children or (), key=lambda child: (child.visits, child.value), reverse=True)
@@ -80,21 +77,21 @@ def _kept(root: Node, line: set[int], most: int, siblings: int) -> set[int]:
             if id(child) not in idle or id(child) in line:
                 wanted.append(((id(child) in line, child.visits, child.value), -number, child))
     # A child has no more visits than its parent, and of equals the parent comes first: so none is kept without it.
-    wanted.sort(key=lambda one: (one[0][0], one[0][1], one[1], one[0][2]), reverse=True)
+    wanted.sort(key=lambda entry: (entry[0][0], entry[0][1], entry[1], entry[0][2]), reverse=True)
     return {id(root), *(id(node) for *_, node in wanted[: most - 1])} | line
 
 
-def _arranged(node: Node, kept: set[int], depth: int = 0) -> Shown:
-    """What is kept, the most visited child first."""
+def _arranged(node: Node, kept: set[int], depth: int = 0) -> DrawnNode:
+    """The drawn nodes as a tree, the most visited child first."""
     ranked = sorted(node.children or (), key=lambda child: (child.visits, child.value), reverse=True)
     children = [_arranged(child, kept, depth + 1) for child in ranked if id(child) in kept]
-    return Shown(node, depth, children=children, hidden=[child for child in ranked if id(child) not in kept])
+    return DrawnNode(node, depth, children=children, hidden=[child for child in ranked if id(child) not in kept])
 
 
-def _laid_out(shown: Shown, free: list[float]) -> None:
-    """Give each its row, as high as it can be; the first child stands beside its parent. free: by column, the next row.
+def _laid_out(shown: DrawnNode, free: list[float]) -> None:
+    """Set the row of each node, as high as possible; a first child is level with its parent. free: next row by column.
 
-    A node that has children stands below all that stands in their column, so that no two lines between columns meet.
+    A node with children is below everything in their column, so that no two lines between columns cross.
     """
     shown.row = max(free[depth] for depth in _beside(shown))
     free[shown.depth] = shown.row + 1
@@ -102,12 +99,12 @@ def _laid_out(shown: Shown, free: list[float]) -> None:
         free[child.depth] = max(free[child.depth], shown.row)
         _laid_out(child, free)
     if shown.hidden:
-        shown.said = max(free[shown.depth + 1] - 0.3, shown.row) if shown.children else shown.row
-        free[shown.depth + 1] = shown.said + 0.9
+        shown.hidden_row = max(free[shown.depth + 1] - 0.3, shown.row) if shown.children else shown.row
+        free[shown.depth + 1] = shown.hidden_row + 0.9
 
 
-def _beside(shown: Shown) -> Iterator[int]:
-    """The columns that it and what stands beside it take."""
+def _beside(shown: DrawnNode) -> Iterator[int]:
+    """The columns of a node, its first child, that child's first child, and so on."""
     yield shown.depth
     if shown.children:
         yield from _beside(shown.children[0])
@@ -115,7 +112,7 @@ def _beside(shown: Shown) -> Iterator[int]:
         yield shown.depth + 1
 
 
-def _draw(canvas: Canvas, shown: Shown, line: set[int], highest: float, visits: int) -> None:
+def _draw(canvas: Canvas, shown: DrawnNode, line: set[int], highest: float, visits: int) -> None:
     node, left, middle = shown.node, EDGE + shown.depth * (COLUMN + GAP), HEAD + shown.row * ROW
     chosen = id(node) in line
     edge = CHOSEN if chosen else drawing.FAINT
@@ -135,7 +132,7 @@ def _draw(canvas: Canvas, shown: Shown, line: set[int], highest: float, visits: 
         _say_hidden(canvas, shown, left + COLUMN + GAP)
 
 
-def _join(canvas: Canvas, start: tuple[float, float], child: Shown, chosen: bool, visits: int) -> None:
+def _join(canvas: Canvas, start: tuple[float, float], child: DrawnNode, chosen: bool, visits: int) -> None:
     """The more visits, the thicker."""
     end = EDGE + child.depth * (COLUMN + GAP), HEAD + child.row * ROW
     bend = start[0] + GAP / 2
@@ -144,10 +141,10 @@ def _join(canvas: Canvas, start: tuple[float, float], child: Shown, chosen: bool
                      solid_joinstyle="round")  # fmt: skip
 
 
-def _say_hidden(canvas: Canvas, shown: Shown, left: float) -> None:
+def _say_hidden(canvas: Canvas, shown: DrawnNode, left: float) -> None:
     best = max(shown.hidden, key=lambda node: node.value)
-    said = f"and {len(shown.hidden)} more, at best {_signed(best.value)}"
-    canvas.text(left, HEAD + shown.said * ROW, said, SMALL, COLUMN, color=drawing.QUIET)
+    text = f"and {len(shown.hidden)} more, at best {_signed(best.value)}"
+    canvas.text(left, HEAD + shown.hidden_row * ROW, text, SMALL, COLUMN, color=drawing.QUIET)
 
 
 def _signed(value: float) -> str:

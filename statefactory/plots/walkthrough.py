@@ -41,17 +41,17 @@ def draw_walkthrough(
     """
     import matplotlib.pyplot as plt
 
-    place = walked.place(step)
-    panel = arranged(walked.matches[place], walked.states[place])
+    index = walked.index_of(step)
+    panel = arranged(walked.matches[index], walked.states[index])
     poles = _poles(walked)
     title = wrapped(f"Task: {walked.row.goal_description}", WIDTH - 2 * EDGE, SIZE + 2, 3)
-    actions = _actions(walked, place)
+    actions = _actions(walked, index)
     top = 0.3 + 0.23 * len(title) + 0.3 + max([flag.bottom + LINE * len(flag.lines) for flag in poles], default=0.0)
     strip, labels = CELL * max(1, len(walked.parts)), _tall(actions.values())
     height = top + CURVE + 0.1 + strip + labels + 0.45 + panel.height + 2 * EDGE
     figure = plt.figure(figsize=(WIDTH, height), layout="constrained")
     figure.set_layout_engine("none")  # "none" from the start would be forgotten when the figure is first saved
-    tops = _Tops(figure, height)
+    tops = _StackedAxes(figure, height)
     _draw_title(tops, title)
     tops.skip(top)
     curve = tops.axes(CURVE)
@@ -60,11 +60,11 @@ def draw_walkthrough(
     tops.skip(0.1)
     fits = tops.axes(strip)
     _draw_fits(fits, walked, actions, colormap())
-    curve.axvspan(place + 0.5, place + 1.5, color="0.93", zorder=0)
-    fits.axvspan(place + 0.5, place + 1.5, facecolor="none", edgecolor=INK, linewidth=1.2, zorder=4)
+    curve.axvspan(index + 0.5, index + 1.5, color="0.93", zorder=0)
+    fits.axvspan(index + 0.5, index + 1.5, facecolor="none", edgecolor=INK, linewidth=1.2, zorder=4)
     tops.skip(labels)
-    _draw_heading(tops, walked, place)
-    draw_matching(tops.axes(panel.height, EDGE, EDGE), walked.matches[place], panel, colormap())
+    _draw_heading(tops, walked, index)
+    draw_matching(tops.axes(panel.height, EDGE, EDGE), walked.matches[index], panel, colormap())
     figure.text(1 - EDGE / WIDTH, 0.12 / height, fitted(note, WIDTH - 2 * EDGE, SMALL), fontsize=SMALL, color=GREY,
                 ha="right", va="center", parse_math=False)  # fmt: skip
     return figure
@@ -77,7 +77,7 @@ def colormap() -> Colormap:
     return LinearSegmentedColormap.from_list("fit", ["#f4f7fa", "#9fc6e3", PREDICTED])
 
 
-class _Tops:
+class _StackedAxes:
     """Axes from top to bottom, with heights in inches."""
 
     def __init__(self, figure: Figure, height: float) -> None:
@@ -102,9 +102,9 @@ def _poles(walked: Walkthrough) -> list[Flag]:
     events = walked.events()
     largest = sorted((event for event in events if event.change), key=lambda event: -abs(event.change))[:JUMPS]
     shown = [event for event in events if not event.change or event in largest]
-    by_step = [(step, list(of)) for step, of in groupby(shown, key=lambda event: event.step)]
-    places = [((step - 0.5) * _inches(walked), of) for step, of in by_step]
-    return flags([(x, _said(of, min(3.3, WIDTH - LEFT - EDGE - x))) for x, of in places], SMALL)
+    by_step = [(step, list(group)) for step, group in groupby(shown, key=lambda event: event.step)]
+    places = [((step - 0.5) * _inches(walked), group) for step, group in by_step]
+    return flags([(x, _said(group, min(3.3, WIDTH - LEFT - EDGE - x))) for x, group in places], SMALL)
 
 
 def _said(events: Sequence[Event], room: float) -> list[str]:
@@ -113,11 +113,11 @@ def _said(events: Sequence[Event], room: float) -> list[str]:
     for event in events:
         change = [f"{event.change:+.2f}".replace("-", "−")] if event.change else []
         lines.setdefault((SIGNS[event.kind], event.text), []).extend(change)
-    said = []
+    texts = []
     for (sign, text), changes in lines.items():
         after = f" ({', '.join(changes)})" if changes else ""
-        said.append(fitted(f"{sign} {text}", room - width(after, SMALL), SMALL) + after)
-    return said
+        texts.append(fitted(f"{sign} {text}", room - width(after, SMALL), SMALL) + after)
+    return texts
 
 
 def _draw_curve(axes: Axes, walked: Walkthrough, negative: Sequence[float] | np.ndarray | None) -> None:
@@ -195,12 +195,12 @@ def _draw_fits(axes: Axes, walked: Walkthrough, actions: Mapping[int, str], colo
                     rotation_mode="anchor", parse_math=False)  # fmt: skip
 
 
-def _actions(walked: Walkthrough, place: int) -> dict[int, str]:
+def _actions(walked: Walkthrough, index: int) -> dict[int, str]:
     """Step -> its numbered action, or several alike; on two lines where there is room, and a few where there is little.
 
     What has a remark comes first, and the ends.
     """
-    remarkable = {1, len(walked), place + 1, *(event.step for event in walked.events())}
+    remarkable = {1, len(walked), index + 1, *(event.step for event in walked.events())}
     equal = [list(run) for _, run in groupby(enumerate(walked.row.actions, start=1), key=lambda numbered: numbered[1])]
     runs = [(run[0][0], run[-1][0], run[0][1]) for run in equal]
     lines, most = (2, 1.8) if _inches(walked) >= 0.46 else (1, 3.0)
@@ -220,17 +220,17 @@ def _tall(actions: Iterable[str]) -> float:
     return max(long * sin(tilt) + lines * LINE * cos(tilt) for long, lines in sizes) + 0.15
 
 
-def _draw_heading(tops: _Tops, walked: Walkthrough, place: int) -> None:
+def _draw_heading(tops: _StackedAxes, walked: Walkthrough, index: int) -> None:
     axes = tops.axes(0.45, left=EDGE, right=EDGE)
     axes.axis("off")
     axes.set(xlim=(0, WIDTH - 2 * EDGE), ylim=(0, 1))
-    action = fitted(walked.row.actions[place], 4.6, SIZE + 1, bold=True)
-    write(axes, 0, 0.6, f"Step {place + 1}, {action}: reward {walked.rewards[place]:.2f}", SIZE + 1, va="center",
+    action = fitted(walked.row.actions[index], 4.6, SIZE + 1, bold=True)
+    write(axes, 0, 0.6, f"Step {index + 1}, {action}: reward {walked.rewards[index]:.2f}", SIZE + 1, va="center",
           fontweight="bold")  # fmt: skip
     write(axes, WIDTH - 2 * EDGE, 0.6, RULE, SMALL, color=GREY, ha="right", va="center")
 
 
-def _draw_title(tops: _Tops, lines: Sequence[str]) -> None:
+def _draw_title(tops: _StackedAxes, lines: Sequence[str]) -> None:
     for number, line in enumerate([*lines, KEY]):
         size, color = (SIZE + 2, INK) if line != KEY else (SMALL, GREY)
         at = 1 - (0.25 + 0.23 * number) / tops.height

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Predictor(ABC, Generic[M]):
         return {"rewards": self.scores(memories).tolist(), "malformed": 0}
 
 
-class Given(NamedTuple):
+class PredictorSettings(NamedTuple):
     """What an experiment's settings tell a predictor. instruction: the world's, or "". The rest: as for `Extractor`."""
 
     instruction: str = ""
@@ -72,7 +73,16 @@ class Given(NamedTuple):
     reasoning: Reasoning = "short"
 
 
-Make = Callable[["Backbone", Given], Predictor[Any]]
+Make = Callable[["Backbone", PredictorSettings], Predictor[Any]]
+
+
+def fixed(predictor: Predictor[Any]) -> Make:
+    """A `Make` of a predictor that asks no backbone and has no settings; picklable as the predictor is."""
+    return partial(_itself, predictor)
+
+
+def _itself(predictor: Predictor[Any], backbone: Backbone, settings: PredictorSettings) -> Predictor[Any]:
+    return predictor
 
 
 @dataclass(frozen=True)
@@ -102,7 +112,7 @@ def operators_of(method: str) -> tuple[str, ...]:
 def register(name: str, title: str, operators: tuple[str, ...] = (), version: str = "1") -> Callable[[Make], Make]:
     """Decorator: make a predictor available to experiments under a name, in place of what had it.
 
-    It goes before a class, or a function, that takes a backbone and a `Given`. A run of another version
+    It goes before a class, or a function, that takes a backbone and a `PredictorSettings`. A run of another version
     is another run: change it with the code, or what an older run kept is shown. The other arguments: see `Method`.
     """
 

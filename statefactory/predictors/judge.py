@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -25,8 +25,6 @@ from statefactory.predictors import Predictor
 from statefactory.truncation import oldest, shorter_text, without_end
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from lab.models.backbone import Backbone
 
 Mode: TypeAlias = Literal["analytic", "intuitive", "stateful"]
@@ -106,13 +104,6 @@ PROMPTS: dict[Mode, Prompt] = {
 }
 
 
-class Judgement(NamedTuple):
-    """Rewards in [0, 1], shape (steps,). malformed: steps whose answer could not be used."""
-
-    rewards: np.ndarray
-    malformed: int
-
-
 @dataclass(frozen=True, slots=True)
 class Memory:
     """What a judge has seen and said.
@@ -160,11 +151,6 @@ class Judge(Predictor[Memory]):
 
     def score(self, memory: Memory) -> float:
         return memory.reward
-
-    def judged(self, goal: str, actions: Sequence[str], observations: Sequence[str]) -> Judgement:
-        """The rewards of `predict`, and how many answers could not be read."""
-        memories = self.follow(goal, actions, observations)
-        return Judgement(self.scores(memories[1:]), memories[-1].malformed)
 
     def result(self, memories: Sequence[Memory]) -> dict[str, Any]:
         malformed = memories[-1].malformed if memories else 0

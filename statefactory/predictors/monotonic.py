@@ -1,4 +1,4 @@
-"""The monotonic baseline: progress is time."""
+"""The monotonic baseline: progress is time; and upside down, a placebo that prefers the shortest trajectory."""
 
 from __future__ import annotations
 
@@ -42,3 +42,19 @@ class Monotonic(Predictor[int]):
     def result(self, memories: Sequence[int]) -> dict[str, Any]:
         """The rewards, of the trajectory's own length where none is stated."""
         return Predictor.result(self if self.length else type(self)(len(memories)), memories)
+
+
+class Countdown(Monotonic):
+    """r = 1 - t / T; s_0 has 1. length: T, as of `Monotonic`.
+
+    An episode that reaches its goal ends there. So the shortest of several attempts tends to be one that succeeded,
+    which nobody has to understand: the harshest of the placebos.
+    """
+
+    def score(self, memory: int) -> float:
+        """Raises ValueError without a length."""
+        return 1 - super().score(memory)
+
+    def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> np.ndarray:
+        """Rewards of shape (steps,)."""
+        return 1 - super().predict(goal, actions, observations, first)

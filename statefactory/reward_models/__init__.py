@@ -11,7 +11,6 @@
     predictor      adapters as predictors, and the goal-blind and goal-swapped controls
     ridge          ridge regression on frozen sentence embeddings, the control to beat
     evaluation     EPIC distances of predictors, with paired intervals
-    campaign       all six adapters in processes of their own
 
 From the shell: python -m statefactory.reward_models --help. Nothing heavy is imported before it is used.
 """

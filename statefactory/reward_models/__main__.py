@@ -8,10 +8,9 @@ A first try offline, some minutes on one core:
     python -m statefactory.reward_models train --domain blocksworld
     python -m statefactory.reward_models score --adapter blocksworld --domain blocksworld --limit 20
 
-All six adapters, in two processes; killed, the same line goes on:
+All six adapters; killed, the same line goes on:
 
     python -m statefactory.reward_models data
-    python -m statefactory.reward_models train --all --rehearse     (how long it will take)
     python -m statefactory.reward_models train --all
 
 The settings of the paper's Tables 6 and 7, on pairs built here, on a GPU:
@@ -27,7 +26,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from lab.machine.faults import MissingData
 from lab.machine.paths import runs_folder, shown
@@ -37,15 +36,25 @@ from statefactory.benchmark import DOMAINS
 from statefactory.benchmark.build import BuildFailed
 from statefactory.benchmark.domains import named
 from statefactory.reward_models import evaluation
-from statefactory.reward_models.adapters import SHIPPED, UnusableAdapter
+from statefactory.reward_models.adapters import SHIPPED, Adapter
 from statefactory.reward_models.backbones import DEQUANTISED, MissingBackbone, dequantise
-from statefactory.reward_models.campaign import ALL, NAMES, Campaign, TrainingFailed, rehearse, run_all, told
-from statefactory.reward_models.preferences.pairs import default_folder, preferences, read_preferences
+from statefactory.reward_models.preferences.pairs import (
+    ALL,
+    TRAININGS,
+    default_folder,
+    preference_files,
+    preferences,
+    read_preferences,
+    sha256,
+    training_pairs,
+)
 from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
-from statefactory.reward_models.training import OtherTraining
+from statefactory.reward_models.training import train
 
-EXPECTED = (MissingData, MissingModel, MissingBackbone, UnusableAdapter, BuildFailed, RunBusy, OtherTraining,
-            evaluation.ScoringFailed, TrainingFailed, ValueError)  # fmt: skip
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXPECTED = (MissingData, MissingModel, MissingBackbone, BuildFailed, RunBusy, ValueError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,37 +85,49 @@ def _data(options: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    names = NAMES if options.all else (options.domain,)
+    from joblib import Parallel, delayed
+
+    names = TRAININGS if options.all else (options.domain,)
     if names == (None,):
         raise ValueError("say which adapter: --domain alfworld, --domain all, or --all for all six")
-    plan = recipe(options.preset, **{"pairs": options.pairs, **dict(_value(text) for text in options.set)})
-    campaign = Campaign(_preferences(options), _adapters(options), plan, names, options.each, options.threads)
-    if options.rehearse:
-        print(told(rehearse(campaign, options.workers), options.workers))
-        return 0
-    for folder in run_all(campaign, options.workers if len(names) > 1 else 1):
-        print(f"trained: {shown(folder)}")
+    # A finished adapter is taken as it is, and a killed training goes on from its checkpoint.
+    jobs = (delayed(_train_adapter)(options, name) for name in names)
+    for adapter in Parallel(n_jobs=min(options.workers, len(names)), return_as="generator")(jobs):
+        print(f"trained: {shown(adapter.folder)}")
     return 0
+
+
+def _train_adapter(options: argparse.Namespace, name: str) -> Adapter:
+    import torch
+
+    torch.set_num_threads(options.threads)
+    pairs = 0 if name == ALL else options.pairs  # the union is limited by --each
+    plan = recipe(options.preset, **{"pairs": pairs, **dict(_value(text) for text in options.set)})
+    source = _preferences(options)
+    data = {path.name: sha256(path) for path in preference_files(source, name)}
+    rows = training_pairs(source, name, plan.pairs, options.each)
+    return train(name, rows, plan, _adapters(options) / name, data)
 
 
 def _score(options: argparse.Namespace) -> int:
-    places = [next((at / name for at in (_adapters(options), SHIPPED, Path()) if (at / name).is_dir()),
-                   _adapters(options) / name) for name in options.adapter]  # fmt: skip
+    adapters = [next((folder / name for folder in (_adapters(options), SHIPPED, Path()) if (folder / name).is_dir()),
+                     _adapters(options) / name) for name in options.adapter]  # fmt: skip
     pairs = evaluation.Pairs(options.data, options.on, options.limit, _preferences(options))
-    frames = evaluation.score_all(places, options.domain, pairs, options.controls.replace("-", " "), options.workers)
     # Not beside the adapters: those that come with the suite have predictions that its tables rest on.
-    folder = options.to or runs_folder() / "reward_models" / "predictions" / options.on
+    target = options.to or runs_folder() / "reward_models" / "predictions" / options.on
+    controls = options.controls.replace("-", " ")
+    for adapter in adapters:
+        _save(target / adapter.name, evaluation.score(adapter, options.domain, pairs, controls, options.workers))
     if options.ridge:
-        place = Path("ridge")
-        ours = _preferences(options)
-        frames.append(evaluation.ridge_predictions(places, ours, options.domain, pairs, folder / place))
-        places.append(place)
-    for place, frame in zip(places, frames, strict=True):
-        path = folder / place.name / evaluation.FILE
-        evaluation.save(path, frame)
-        print(evaluation.summary(evaluation.distances(frame)).round(3).to_string(index=False))
-        print(f"predictions: {shown(path)}")
+        keep, source = target / "ridge", _preferences(options)
+        _save(keep, evaluation.ridge_predictions(adapters, source, options.domain, pairs, keep))
     return 0
+
+
+def _save(folder: Path, frame: pd.DataFrame) -> None:
+    evaluation.save(folder / evaluation.FILE, frame)
+    print(evaluation.summary(evaluation.distances(frame)).round(3).to_string(index=False))
+    print(f"predictions: {shown(folder / evaluation.FILE)}")
 
 
 def _preferences(options: argparse.Namespace) -> Path:
@@ -150,7 +171,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--validation", type=int, default=30, help="further pairs, which no training sees")
 
     command = commands.add_parser("train", parents=[shared, places], help="train an adapter, or all six")
-    command.add_argument("--domain", choices=NAMES, metavar="D", help=f"of {', '.join(NAMES)}; {ALL} is their union")
+    command.add_argument("--domain", choices=TRAININGS, metavar="D",
+                         help=f"of {', '.join(TRAININGS)}; {ALL} is their union")  # fmt: skip
     command.add_argument("--all", action="store_true", help="all six adapters")
     command.add_argument("--preset", choices=list(PRESETS), default="two-cores")
     command.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE",
@@ -158,12 +180,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--pairs", type=int, default=0, help="the first so many of a domain's pairs; 0 for all")
     command.add_argument("--each", type=int, default=40, help=f"pairs of each domain that `{ALL}` takes")
     command.add_argument("--threads", type=int, default=1, help="of each process")
-    command.add_argument(
-        "--rehearse", action="store_true", help="say how long that many --pairs take, and train nothing"
-    )
 
     command = commands.add_parser("score", parents=[shared, places], help="EPIC distances of adapters and controls")
-    command.add_argument("--adapter", nargs="+", default=list(NAMES), metavar="A", help="names or folders; all six")
+    command.add_argument("--adapter", nargs="+", default=list(TRAININGS), metavar="A", help="names or folders; all six")
     command.add_argument("--domain", nargs="+", choices=DOMAINS, default=list(DOMAINS), metavar="D", help="all five")
     command.add_argument("--on", choices=("benchmark", "validation"), default="validation", help="which pairs")
     command.add_argument("--limit", type=int, default=0, help="so many pairs of each domain; 0 for all")

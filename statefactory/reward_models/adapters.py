@@ -142,25 +142,25 @@ def scorer(folder: Path, base: str = "") -> Scorer:
     hash, MissingBackbone where there is none.
     """
     adapter = read(folder)
-    place = backbones.located(base or adapter.recipe.base)
-    found, trained = backbones.fingerprint(place), adapter.card["base"]
-    if found != trained["sha256"]:
+    folder_of_base = backbones.located(base or adapter.recipe.base)
+    sha256, trained = backbones.fingerprint(folder_of_base), adapter.card["base"]
+    if sha256 != trained["sha256"]:
         raise UnusableAdapter(
             f"{adapter.name} was trained on {trained['name']} with sha256 {trained['sha256']}; the weights in "
-            f"{shown(place)} have {found}. Name the folder of the right ones, or train anew"
+            f"{shown(folder_of_base)} have {sha256}. Name the folder of the right ones, or train anew"
         )
-    model = backbones.load(place, adapter.recipe.layers, zero_head=False)
+    model = backbones.load(folder_of_base, adapter.recipe.layers, zero_head=False)
     # A prefix that does not fit costs a forward pass of its own, so a short limit in training is no limit here.
     most = max(adapter.recipe.max_tokens, min(LONGEST, model.config.max_position_embeddings))
-    return Scorer(on_device(with_adapter(model, folder)), Tokeniser(backbones.tokenizer(place), most))
+    return Scorer(on_device(with_adapter(model, folder)), Tokeniser(backbones.tokenizer(folder_of_base), most))
 
 
 @cache
 def classifier(base: str, max_tokens: int) -> Scorer:
     """A model with a score head of its own, loaded once a process; base: as for `backbones.located`."""
-    place = backbones.located(base)
-    model = backbones.load(place, zero_head=False, trained_head=True)
-    return Scorer(on_device(model), Tokeniser(backbones.tokenizer(place), max_tokens))
+    folder = backbones.located(base)
+    model = backbones.load(folder, zero_head=False, trained_head=True)
+    return Scorer(on_device(model), Tokeniser(backbones.tokenizer(folder), max_tokens))
 
 
 def with_adapter(model: Any, folder: Path) -> Any:

@@ -95,11 +95,11 @@ def described(base: str) -> str:
     return Path(base).name if Path(base).is_dir() else base
 
 
-def fingerprint(place: Path) -> str:
+def fingerprint(folder: Path) -> str:
     """sha256 over the weights' files, by name. Raises MissingBackbone where there are none."""
-    files = sorted(place.glob("*.safetensors"))
+    files = sorted(folder.glob("*.safetensors"))
     if not files:
-        raise MissingBackbone(f"{place} has no *.safetensors; only such weights are loaded")
+        raise MissingBackbone(f"{folder} has no *.safetensors; only such weights are loaded")
     digest = hashlib.sha256()
     for path in files:
         with open(path, "rb") as file:
@@ -108,7 +108,7 @@ def fingerprint(place: Path) -> str:
 
 
 def load(
-    place: Path, layers: int = 0, zero_head: bool = True, dtype: str = "float32", trained_head: bool = False
+    folder: Path, layers: int = 0, zero_head: bool = True, dtype: str = "float32", trained_head: bool = False
 ) -> Any:
     """The backbone with a score head, its first `layers` layers only; 0 for all. Not in training mode.
 
@@ -120,17 +120,17 @@ def load(
 
     changed = {"num_hidden_layers": layers} if layers else {}
     with quiet():
-        has = AutoConfig.from_pretrained(place).num_hidden_layers
+        has = AutoConfig.from_pretrained(folder).num_hidden_layers
         if layers > has:
-            raise ValueError(f"{place.name} has {has} layers, and layers={layers} are asked for; 0 takes all")
-        model, told = AutoModelForSequenceClassification.from_pretrained(
-            place, num_labels=1, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True, **changed
+            raise ValueError(f"{folder.name} has {has} layers, and layers={layers} are asked for; 0 takes all")
+        model, loading_info = AutoModelForSequenceClassification.from_pretrained(
+            folder, num_labels=1, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True, **changed
         )
     if not hasattr(model, "score"):
-        raise MissingBackbone(f"{place.name} has no score head on a causal language model: {type(model).__name__}")
-    if trained_head and "score.weight" in told["missing_keys"]:
+        raise MissingBackbone(f"{folder.name} has no score head on a causal language model: {type(model).__name__}")
+    if trained_head and "score.weight" in loading_info["missing_keys"]:
         raise MissingBackbone(
-            f"{place.name} comes without a score head, and a new one would say nothing: it is no critic"
+            f"{folder.name} comes without a score head, and a new one would say nothing: it is no critic"
         )
     if zero_head:
         torch.nn.init.zeros_(model.score.weight)
@@ -138,13 +138,13 @@ def load(
     return model.eval()
 
 
-def tokenizer(place: Path) -> Any:
+def tokenizer(folder: Path) -> Any:
     """The backbone's tokenizer, with a token to pad with."""
     from transformers import AutoTokenizer
 
-    found = AutoTokenizer.from_pretrained(place)
-    found.pad_token = found.pad_token or found.eos_token
-    return found
+    loaded = AutoTokenizer.from_pretrained(folder)
+    loaded.pad_token = loaded.pad_token or loaded.eos_token
+    return loaded
 
 
 def _dequantised(name: str) -> Path:

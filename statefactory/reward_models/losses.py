@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SAME = 1e-6  # progress that differs by less is equal
 
 
-class Compared(NamedTuple):
+class PairLoss(NamedTuple):
     """loss: a scalar with gradient. right: comparisons in which the better position scores higher; of: all of them."""
 
     loss: torch.Tensor
@@ -31,7 +31,7 @@ class Compared(NamedTuple):
 
 def preference_loss(
     scores: Sequence[torch.Tensor], progress: Sequence[Sequence[float]], kind: Loss, centring: float
-) -> Compared:
+) -> PairLoss:
     """The loss of one task's trajectories, the chosen one first.
 
     scores: a tensor of shape (steps,) a trajectory; progress: the truth at the same positions. Where no two positions
@@ -42,13 +42,13 @@ def preference_loss(
 
     if kind == "outcome":
         better = torch.stack([scores[0][-1]] * (len(scores) - 1))
-        worse = torch.stack([of[-1] for of in scores[1:]])
+        worse = torch.stack([values[-1] for values in scores[1:]])
     else:
         every = torch.cat(list(scores))
-        truth = torch.tensor([value for of in progress for value in of], device=every.device)
+        truth = torch.tensor([value for values in progress for value in values], device=every.device)
         first, second = torch.nonzero(truth[:, None] - truth[None, :] > SAME, as_tuple=True)
         better, worse = every[first], every[second]
     if not len(better):
-        return Compared(sum(of.sum() for of in scores) * 0.0, 0, 0)  # type: ignore[arg-type]
+        return PairLoss(sum(values.sum() for values in scores) * 0.0, 0, 0)  # type: ignore[arg-type]
     loss = -logsigmoid(better - worse).mean() + centring * ((better + worse) ** 2).mean()
-    return Compared(loss, int((better > worse).sum()), len(better))
+    return PairLoss(loss, int((better > worse).sum()), len(better))

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from lab.models.backbone import Backbone
-from statefactory.predictors import Given, Predictor, register
+from statefactory.predictors import Predictor, fixed, register
 from statefactory.reward_models import adapters
 from statefactory.reward_models.adapters import SHIPPED, Adapter
 from statefactory.reward_models.scoring import Affine
@@ -27,14 +25,14 @@ if TYPE_CHECKING:
 OWN, NO_GOAL, ANOTHER = "own goal", "no goal", "another goal"  # what a model is shown
 
 
-class Told(NamedTuple):
-    """The memory: what the predictor was told. The format has no place for s_0's observation."""
+class Prefix(NamedTuple):
+    """The memory: a goal and the steps so far. The format has no place for s_0's observation."""
 
     goal: str
     steps: tuple[Step, ...] = ()
 
 
-class PrefixPredictor(Predictor[Told]):
+class PrefixPredictor(Predictor[Prefix]):
     """A predictor that scores many prefixes of a trajectory at once. affine: brings its scores to [0, 1]."""
 
     affine = Affine()
@@ -43,34 +41,34 @@ class PrefixPredictor(Predictor[Told]):
     def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
         """Scores after so many steps each, shape (lengths,), in no unit of their own."""
 
-    def start(self, goal: str, observation: str = "") -> Told:
-        return Told(goal)
+    def start(self, goal: str, observation: str = "") -> Prefix:
+        return Prefix(goal)
 
-    def advance(self, memory: Told, action: str, observation: str) -> Told:
-        return Told(memory.goal, (*memory.steps, (action, observation)))
+    def advance(self, memory: Prefix, action: str, observation: str) -> Prefix:
+        return Prefix(memory.goal, (*memory.steps, (action, observation)))
 
-    def score(self, memory: Told) -> float:
+    def score(self, memory: Prefix) -> float:
         """The reward in [0, 1]."""
         return float(self.scores([memory])[0])
 
-    def scores(self, memories: Sequence[Told]) -> np.ndarray:
+    def scores(self, memories: Sequence[Prefix]) -> np.ndarray:
         """Rewards in [0, 1], shape (memories,); memories of one trajectory share the work."""
         return self.affine(self.raw_scores(memories))
 
-    def raw_scores(self, memories: Sequence[Told]) -> np.ndarray:
+    def raw_scores(self, memories: Sequence[Prefix]) -> np.ndarray:
         """What `scores` maps to [0, 1]."""
         import numpy as np
 
-        found = np.zeros(len(memories))
+        scores = np.zeros(len(memories))
         left = sorted(range(len(memories)), key=lambda number: -len(memories[number].steps))
         while left:
             goal, steps = memories[left[0]]
             here = [
                 n for n in left if memories[n].goal == goal and steps[: len(memories[n].steps)] == memories[n].steps
             ]
-            found[here] = self.raw(goal, steps, [len(memories[number].steps) for number in here])
+            scores[here] = self.raw(goal, steps, [len(memories[number].steps) for number in here])
             left = [number for number in left if number not in set(here)]
-        return found
+        return scores
 
 
 class LearnedReward(PrefixPredictor):
@@ -144,9 +142,8 @@ def register_adapters(names: Sequence[str], folder: Path = SHIPPED) -> list[str]
         adapter = adapters.read(folder / name)
         methods.append(f"reward_model_{name}")
         # The rows' and the recipe's hash: an adapter that is trained anew makes another run.
-        register(methods[-1], f"Reward model, {name}", version=adapter.card["rows"][:16])(
-            partial(_learned, adapter.folder)
-        )
+        version = adapter.card["rows"][:16]
+        register(methods[-1], f"Reward model, {name}", version=version)(fixed(LearnedReward(adapter)))
     return methods
 
 
@@ -156,13 +153,5 @@ def register_critics(names: Sequence[str]) -> list[str]:
     for name in names:
         title = Path(name).name if Path(name).is_dir() else name
         methods.append(f"critic_{name.strip('/').replace('/', '.')}")  # a method's name is a part of its episodes'
-        register(methods[-1], f"Critic, {title}")(partial(_critic, name))
+        register(methods[-1], f"Critic, {title}")(fixed(Critic(name)))
     return methods
-
-
-def _critic(name: str, backbone: Backbone, given: Given) -> Predictor[Any]:
-    return Critic(name)
-
-
-def _learned(folder: Path, backbone: Backbone, given: Given) -> Predictor[Any]:
-    return LearnedReward(folder)

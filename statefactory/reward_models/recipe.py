@@ -77,9 +77,9 @@ def recipe(preset: str = "two-cores", **changes: Any) -> Recipe:
     return replace(PRESETS[preset], **changes)
 
 
-def changes(of: Recipe, preset: str = "two-cores") -> list[str]:
+def changes(recipe: Recipe, preset: str = "two-cores") -> list[str]:
     """What a recipe has otherwise than a preset, as "name=value"; how many pairs it takes is not told."""
-    standard = PRESETS[preset].to_json() | {"pairs": of.pairs}
+    standard = PRESETS[preset].to_json() | {"pairs": recipe.pairs}
     # Of a folder its name: where it lies says nothing.
-    own = of.to_json() | ({"base": Path(of.base).name} if Path(of.base).is_dir() else {})
+    own = recipe.to_json() | ({"base": Path(recipe.base).name} if Path(recipe.base).is_dir() else {})
     return [f"{name}={value}" for name, value in own.items() if value != standard[name]]

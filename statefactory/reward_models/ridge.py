@@ -80,9 +80,9 @@ class Ridge(PrefixPredictor):
         """A fitted one by its file. Raises DamagedFile naming the field that is wrong."""
         import numpy as np
 
-        of = read_json(path, _File)
-        affine = Affine(of.affine.scale, of.affine.offset)
-        return cls(np.array(of.weights), affine, of.view, of.embedding, embedder, of.card)
+        stored = read_json(path, _File)
+        affine = Affine(stored.affine.scale, stored.affine.offset)
+        return cls(np.array(stored.weights), affine, stored.view, stored.embedding, embedder, stored.card)
 
 
 def fit(
@@ -99,8 +99,12 @@ def fit(
     if view != "counts":
         embedder = embedder or open_embedder(embedding)
         # All at once: the embedder works in batches, and remembers.
-        embedder.embed([text for row in rows for of in row.both for text in _texts(of.goal, of.steps)])
-    inputs = np.concatenate([features(embedder, of.goal, of.steps, view)[1:] for row in rows for of in row.both])
+        embedder.embed(
+            [text for row in rows for trajectory in row.both for text in _texts(trajectory.goal, trajectory.steps)]
+        )
+    inputs = np.concatenate(
+        [features(embedder, trajectory.goal, trajectory.steps, view)[1:] for row in rows for trajectory in row.both]
+    )
     truth = np.concatenate([row.truth for row in rows])
     fitted = make_pipeline(StandardScaler(), RidgeCV(ALPHAS)).fit(inputs, truth)
     scaler, ridge = fitted[0], fitted[1]
@@ -136,14 +140,14 @@ def _counts(steps: Sequence[Step]) -> np.ndarray:
     import numpy as np
 
     lines = [[0.0] * 8]
-    said: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
     done: Counter[str] = Counter()
     for number, (action, observation) in enumerate(steps, 1):
-        said[observation] += 1
+        seen[observation] += 1
         done[action] += 1
-        commonest = said.most_common(1)[0][1]
-        lines.append([np.log1p(number), np.log1p(len(observation)), np.log1p(len(action)), np.log1p(said[observation]),
-                      np.log1p(done[action]), len(said) / number, len(done) / number, commonest / number])  # fmt: skip
+        commonest = seen.most_common(1)[0][1]
+        lines.append([np.log1p(number), np.log1p(len(observation)), np.log1p(len(action)), np.log1p(seen[observation]),
+                      np.log1p(done[action]), len(seen) / number, len(done) / number, commonest / number])  # fmt: skip
     return np.array(lines)
 
 

@@ -86,33 +86,33 @@ class Scorer:
         head, pieces = self.tokeniser.head(goal), self.tokeniser.pieces(steps)
         sizes = np.cumsum([len(head), *map(len, pieces)])
         fitting = [length for length in lengths if sizes[length] <= self.tokeniser.most]
-        found: dict[int, float] = {}
+        scores: dict[int, float] = {}
         with self._reading, torch.inference_mode():
             if fitting:
                 whole = self.tokeniser.joined(head, pieces[: max(fitting)])
-                said = self._read(whole.ids)
+                at_token = self._read(whole.ids)
                 # The goal's own last token comes first, so that position n is that of n steps.
-                found = {n: said[end] for n, end in enumerate([len(head) - 1, *whole.ends])}
+                scores = {n: at_token[end] for n, end in enumerate([len(head) - 1, *whole.ends])}
             for length in set(lengths) - set(fitting):
                 tokens = self.tokeniser.joined(head, pieces[:length])
-                found[length] = self._read(tokens.ids)[tokens.ends[-1]]
-        return np.array([found[length] for length in lengths])
+                scores[length] = self._read(tokens.ids)[tokens.ends[-1]]
+        return np.array([scores[length] for length in lengths])
 
     def _read(self, ids: list[int]) -> list[float]:
         """The score at each token, of which those are read that the last text did not begin with."""
         import torch
         from transformers import DynamicCache
 
-        inner, (last, said, past) = _inner(self.model), getattr(self._kept, "last", NOTHING)
+        inner, (last, scores, past) = _inner(self.model), getattr(self._kept, "last", NOTHING)
         self._kept.last = NOTHING  # if what follows does not come through, nothing is known
         known = sum(1 for _ in takewhile(bool, map(eq, ids, last)))
         past = past if known else DynamicCache()
-        off, said = len(last) - known, said[:known]
+        off, scores = len(last) - known, scores[:known]
         if known and off:
             past.crop(-off)
         if fresh := ids[known:]:
             tokens = torch.tensor([fresh], device=next(inner.parameters()).device)
             hidden = inner.base_model(input_ids=tokens, past_key_values=past, use_cache=True).last_hidden_state[0]
-            said += inner.score(hidden)[:, 0].float().tolist()
-        self._kept.last = ids, said, past
-        return said
+            scores += inner.score(hidden)[:, 0].float().tolist()
+        self._kept.last = ids, scores, past
+        return scores

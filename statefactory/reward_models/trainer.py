@@ -6,7 +6,6 @@ Imported by `training` alone, when a training begins: it imports torch, trl and 
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +16,12 @@ from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 from trl import RewardConfig, RewardTrainer
 
-from lab.machine.progress import PASSING, Bar
+from lab.machine.progress import Bar
 from statefactory.reward_models.losses import preference_loss
 from statefactory.reward_models.recipe import Recipe
 from statefactory.reward_models.scoring import position_scores
 from statefactory.reward_models.texts import Tokens
 
-REDRAWN = 5.0  # seconds between two drawings of a curve
 COUNTED = ("tokens", "comparisons", "truncated", "seconds", "cpu_seconds")  # sums since the first step
 
 
@@ -56,7 +54,7 @@ class PrefixTrainer(RewardTrainer):
         })  # fmt: skip
         super().__init__(
             model=model, args=config, train_dataset=rows, processing_class=tokenizer, data_collator=self._numbered,
-            callbacks=[_Following(self, bar), GrowingCurve(), *callbacks],
+            callbacks=[_ProgressCallback(self, bar), *callbacks],
         )  # fmt: skip
         self.remove_callback(PrinterCallback)
 
@@ -91,39 +89,7 @@ class PrefixTrainer(RewardTrainer):
         """None: trl writes one beside every checkpoint; ours comes with the adapter."""
 
 
-class GrowingCurve(TrainerCallback):
-    """Loss and accuracy as a figure that is drawn anew below a notebook's cell; elsewhere it does nothing."""
-
-    def __init__(self) -> None:
-        self._handle, self._drawn = None, 0.0
-
-    def on_log(self, args: Any, state: Any, control: Any, **others: Any) -> None:
-        if time.monotonic() - self._drawn >= REDRAWN:
-            self._draw(state.log_history)
-
-    def on_train_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
-        self._draw(state.log_history)
-
-    def _draw(self, lines: Sequence[Mapping[str, Any]]) -> None:
-        points = [(line["step"], line["loss"], line["accuracy"]) for line in lines if "loss" in line]
-        if not points or "ipykernel" not in sys.modules:
-            return
-        import matplotlib.pyplot as plt
-        from IPython.display import display
-
-        from statefactory.plots import draw_learning
-
-        figure = draw_learning({"training": points})
-        if self._handle is None:
-            # Of interest while it trains; the notebook draws the finished curve from the card.
-            self._handle = display(figure, display_id=True, metadata={PASSING: True})
-        else:
-            self._handle.update(figure, metadata={PASSING: True})
-        plt.close(figure)
-        self._drawn = time.monotonic()
-
-
-class _Following(TrainerCallback):
+class _ProgressCallback(TrainerCallback):
     """Takes the counts from the last log line of an earlier session, and tells the progress line how it goes."""
 
     def __init__(self, trainer: PrefixTrainer, bar: Bar) -> None:

@@ -21,7 +21,7 @@ from lab.machine.files import write_atomically
 from lab.machine.paths import shown
 from lab.runs.run import RunBusy
 from statefactory.reward_models import adapters, backbones
-from statefactory.reward_models.adapters import Adapter
+from statefactory.reward_models.adapters import Adapter, UnusableAdapter
 from statefactory.reward_models.preferences.pairs import Preference, Trajectory
 from statefactory.reward_models.recipe import Recipe
 from statefactory.reward_models.scoring import Affine, Scorer
@@ -36,10 +36,6 @@ POINTS = 100  # of the curve in the card
 PACKAGES = ("peft", "trl", "transformers", "torch")
 
 
-class OtherTraining(RuntimeError):
-    """A folder holds another training than the one asked for; the message names the differences."""
-
-
 def train(
     name: str, rows: Sequence[Preference], recipe: Recipe, folder: Path, data: Mapping[str, str] | None = None,
     title: str = "", callbacks: Sequence[Any] = (), show_progress: bool = True,
@@ -48,19 +44,19 @@ def train(
 
     rows: the training side. folder: checkpoints while it trains, in `checkpoints/`, and the adapter. data: file name ->
     sha256 of what the rows are from, for the card. callbacks: of transformers. Killed at any moment, the next call goes
-    on from the last checkpoint, to the same weights. Raises OtherTraining if the folder holds other data, recipe or
+    on from the last checkpoint, to the same weights. Raises UnusableAdapter if the folder holds other data, recipe or
     backbone, RunBusy if another process trains there, MissingBackbone, and ValueError for no rows.
     """
     if not rows:
         raise ValueError(f"{name}: there are no training pairs")
     rows = rows[: recipe.pairs or None]
-    place = backbones.located(recipe.base)
-    identity = {"name": name, "recipe": recipe.to_json(), "base": backbones.fingerprint(place), "rows": rows_hash(rows)}
+    base = backbones.located(recipe.base)
+    identity = {"name": name, "recipe": recipe.to_json(), "base": backbones.fingerprint(base), "rows": rows_hash(rows)}
     with _alone(folder):
         _agree(folder, identity)
         if (folder / adapters.CARD).exists():
             return adapters.read(folder)
-        trained, examples, tokeniser = _trained(rows, recipe, place, folder, title or name, callbacks, show_progress)
+        trained, examples, tokeniser = _trained(rows, recipe, base, folder, title or name, callbacks, show_progress)
         card = {
             "name": name, "domains": sorted({row.domain for row in rows}),
             "base": {"name": backbones.described(recipe.base), "sha256": identity["base"]},
@@ -85,9 +81,12 @@ def examples_of(rows: Sequence[Preference], recipe: Recipe, tokeniser: Tokeniser
         if row.chosen.goal in swapped:
             nothing = (0.0,) * len(row.chosen.steps)
             several.append(Trajectory(swapped[row.chosen.goal], row.chosen.steps, nothing))
-        tokens = [tokeniser.tokens("" if recipe.goals == "blind" else of.goal, of.steps) for of in several]
+        tokens = [
+            tokeniser.tokens("" if recipe.goals == "blind" else trajectory.goal, trajectory.steps)
+            for trajectory in several
+        ]
         # What truncation left out is not scored, and so not compared.
-        kept = [of.progress[part.left_out :] for of, part in zip(several, tokens, strict=True)]
+        kept = [trajectory.progress[part.left_out :] for trajectory, part in zip(several, tokens, strict=True)]
         examples.append(Example(tuple(tokens), tuple(kept)))
     return examples
 
@@ -115,7 +114,7 @@ def hardware() -> str:
 
 
 def _trained(
-    rows: Sequence[Preference], recipe: Recipe, place: Path, folder: Path, title: str, callbacks: Sequence[Any],
+    rows: Sequence[Preference], recipe: Recipe, base: Path, folder: Path, title: str, callbacks: Sequence[Any],
     show_progress: bool,
 ) -> tuple[Any, list[Example], Tokeniser]:  # fmt: skip
     """The trainer after its last step."""
@@ -124,7 +123,7 @@ def _trained(
 
     from statefactory.reward_models.trainer import PrefixTrainer
 
-    tokenizer = backbones.tokenizer(place)
+    tokenizer = backbones.tokenizer(base)
     tokeniser = Tokeniser(tokenizer, recipe.max_tokens)
     examples = examples_of(rows, recipe, tokeniser)
     set_seed(recipe.seed)  # LoRA's matrices begin at random
@@ -135,7 +134,7 @@ def _trained(
     steps, checkpoint = steps_of(len(examples), recipe), last_checkpoint(folder / "checkpoints")
     done = int(checkpoint.name.partition("-")[2]) if checkpoint else 0
     with progress.bar(steps, title, done, show_progress) as bar, backbones.quiet():
-        model = get_peft_model(backbones.load(place, recipe.layers, recipe.zero_head), lora)
+        model = get_peft_model(backbones.load(base, recipe.layers, recipe.zero_head), lora)
         config = _config(recipe, folder / "checkpoints", steps)
         trainer = PrefixTrainer(model, recipe, examples, config, tokenizer, bar, callbacks)
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
@@ -166,8 +165,8 @@ def _config(recipe: Recipe, folder: Path, steps: int) -> Any:
 
 def last_checkpoint(folder: Path) -> Path | None:
     """The newest whole checkpoint; what a kill has left half written is removed."""
-    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2]), reverse=True)
-    for path in found:
+    checkpoints = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2]), reverse=True)
+    for path in checkpoints:
         try:
             json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))  # written last
             return path
@@ -193,18 +192,18 @@ def _agree(folder: Path, identity: Mapping[str, Any]) -> None:
         write_atomically(path, json.dumps(identity, indent=1).encode())
         return
     held = json.loads(path.read_text(encoding="utf-8"))
-    flat = [{**about, **about["recipe"], "recipe": None} for about in (held, identity)]
+    flat = [{**record, **record["recipe"], "recipe": None} for record in (held, identity)]
     differ = [f"{key}: {flat[0].get(key)!r} there, {flat[1].get(key)!r} now"
               for key in flat[1] if flat[0].get(key) != flat[1].get(key)]  # fmt: skip
     if differ:
-        raise OtherTraining(f"{shown(folder)} holds another training ({'; '.join(differ)}). Choose another folder")
+        raise UnusableAdapter(f"{shown(folder)} holds another training ({'; '.join(differ)}). Choose another folder")
 
 
 def _measured(trainer: Any, examples: Sequence[Example]) -> dict[str, Any]:
     """What the log lines come to. loss, accuracy: means over the last steps; curve: step, loss and accuracy."""
     lines = [line for line in trainer.state.log_history if "loss" in line]
-    last, each = lines[-LAST:], math.ceil(len(lines) / POINTS)
-    chunks = [lines[at : at + each] for at in range(0, len(lines), each)]
+    last, lines_per_point = lines[-LAST:], math.ceil(len(lines) / POINTS)
+    chunks = [lines[at : at + lines_per_point] for at in range(0, len(lines), lines_per_point)]
     counts = {name: round(value, 1) if "seconds" in name else int(value) for name, value in trainer.counts.items()}
     return {
         "steps": trainer.state.global_step, "loss": _mean(last, "loss"), "accuracy": _mean(last, "accuracy"), **counts,
@@ -220,9 +219,9 @@ def _mean(lines: Sequence[Mapping[str, float]], name: str) -> float:
 def _affine(scorer: Scorer, rows: Sequence[Preference], blind: bool) -> dict[str, float]:
     import numpy as np
 
-    found = [scorer.prefixes("" if blind else of.goal, of.steps, range(1, len(of.steps) + 1))
-             for row in rows for of in row.both]  # fmt: skip
-    fitted = Affine.fitted(np.concatenate(found))
+    scores = [scorer.prefixes("" if blind else trajectory.goal, trajectory.steps, range(1, len(trajectory.steps) + 1))
+             for row in rows for trajectory in row.both]  # fmt: skip
+    fitted = Affine.fitted(np.concatenate(scores))
     return {"scale": fitted.scale, "offset": fitted.offset}
 
 
@@ -230,7 +229,11 @@ def rows_hash(rows: Sequence[Preference]) -> str:
     """sha256 over the pairs' tasks, texts and progress, as a card has it."""
     digest = hashlib.sha256()
     for row in rows:
-        digest.update(json.dumps([row.task, *((of.goal, of.steps, of.progress) for of in row.both)]).encode())
+        digest.update(
+            json.dumps(
+                [row.task, *((trajectory.goal, trajectory.steps, trajectory.progress) for trajectory in row.both)]
+            ).encode()
+        )
     return digest.hexdigest()
 
 

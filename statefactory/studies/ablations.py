@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from statefactory.experiments.statistics import title
 from statefactory.predictors import METHODS
 from statefactory.routing import OFFICIAL
 from statefactory.studies.table1 import STATEFACTORY, STUDY, predicting
+from statefactory.studies.table1_details import scored
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +88,8 @@ def gains(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
 
 def goal_sources(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
     """Table 14's rows, and one for the oracle's goal without what the task does not ask for; oracles are simulated."""
-    return _scored(results, {name: replace(score, goal=goal) for goal, name in (GOALS | TASK_GOALS).items()})
+    ways = {name: replace(score, goal=goal) for goal, name in (GOALS | TASK_GOALS).items()}
+    return scored(results, ways, {OURS: "{}"})
 
 
 def available(embeddings: Sequence[str]) -> list[str]:
@@ -97,22 +99,16 @@ def available(embeddings: Sequence[str]) -> list[str]:
 
 
 def embedding_rows(
-    results: Results, made: triplets.Paraphrased, embeddings: Sequence[str], score: Scoring = STANDARD
+    results: Results, made: triplets.ParaphraseResults, embeddings: Sequence[str], score: Scoring = STANDARD
 ) -> pd.DataFrame:
     """Table 15's rows: triplet accuracy and EPIC distances of each embedding."""
     import pandas as pd
 
     titles = {name: EMBEDDINGS.get(name, name) for name in embeddings}
     accuracy = [row | {"method": titles[name]} for name in titles for row in triplets.accuracy_rows(made, name)]
-    distances = _scored(results, {title: replace(score, embedding=name) for name, title in titles.items()})
+    ways = {title: replace(score, embedding=name) for name, title in titles.items()}
+    distances = scored(results, ways, {OURS: "{}"})
     return pd.concat([tables.table(accuracy).assign(data="synthetic"), distances], ignore_index=True)
-
-
-def _scored(results: Results, ways: Mapping[str, Scoring]) -> pd.DataFrame:
-    """StateFactory's rows by each way of scoring, which names them."""
-    import pandas as pd
-
-    return pd.concat([results.frame(scoring=way, names={OURS: name}) for name, way in ways.items()], ignore_index=True)
 
 
 def backbones(runs: Sequence[Results], score: Scoring = STANDARD) -> pd.DataFrame:
@@ -134,11 +130,11 @@ def keep(rows: pd.DataFrame, results: Results) -> list[str]:
         if name == STANDARD.embedding or own.empty:
             continue
         data = results.setup.data
-        about: dict[str, Any] = {
+        common: dict[str, Any] = {
             "method": KEPT, "engine": results.setup.engine, "address": f"sha256:{weights.fingerprint(entry)}",
             "parameters": {**results.setup.parameters(), "embedding": name},
         }  # fmt: skip
-        kept.append(recordings.save_rows(f"embedding-{name}-{data}", own, about).name)
+        kept.append(recordings.save_rows(f"embedding-{name}-{data}", own, common).name)
     return kept
 
 

@@ -24,7 +24,7 @@ TABLES = {
 
 
 def panels(
-    levels: Results, results: Results, made: triplets.Paraphrased, embeddings: Sequence[str],
+    levels: Results, results: Results, made: triplets.ParaphraseResults, embeddings: Sequence[str],
     replays: Sequence[Results] = (),
 ) -> dict[str, pd.DataFrame]:  # fmt: skip
     """Panel -> its rows, published before measured, of one metric each: Overall, or triplet accuracy in the last.
@@ -32,14 +32,14 @@ def panels(
     levels: Table 13's run. results: StateFactory's. replays: recordings of models.
     """
     embedded = ablations.with_kept(ablations.embedding_rows(results, made, embeddings), results.setup.data)
-    found = {
+    rows_of_panels = {
         "representation": levels.frame(),
         "goal": ablations.goal_sources(results),
         "backbone": ablations.backbones([results, *replays]),
         "embedding": embedded,
         "triplets": embedded,
     }
-    return {name: _panel(name, rows) for name, rows in found.items()}
+    return {name: _panel(name, rows) for name, rows in rows_of_panels.items()}
 
 
 def overall(panels: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

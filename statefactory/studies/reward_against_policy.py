@@ -1,8 +1,8 @@
 """Does a better reward make a better planner? A predictor's EPIC distance beside what a choice by it achieves.
 
 In each world the distance is on the benchmark's own pairs, and the success on other tasks (see `agents.experiments`).
-Correlations are within a world and never pooled: worlds differ in how hard they are and in how far off rewards are, and
-a line through all of them would show that.
+Correlations are within a world and never pooled: worlds differ in difficulty and in reward errors, and a pooled line
+would show these differences.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from lab.results.statistics import bootstrap_mean, compare, holm, wilson
 from lab.runs import collecting
 from lab.runs.study_results import Results
 from statefactory.experiments import monotonic, rivals
-from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, Chosen, choices, success
-from statefactory.experiments.predictions import Predicting
+from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, Choices, choices, success
+from statefactory.experiments.predictions import PredictionExperiment
 from statefactory.experiments.reward_models import LORA, OWN, kept
 from statefactory.experiments.rivals import LEARNED, ORACLE, PLACEBOS, RIDGE, SHORTEST
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.experiments.statistics import title
-from statefactory.predictors import METHODS, Given
+from statefactory.predictors import METHODS, PredictorSettings
 from statefactory.studies import table1
 from statefactory.studies.policy import BEST_OF_N, BOTH, best_of_n, reached, tree_search
 
@@ -41,14 +41,14 @@ Distances = Mapping[str, float]  # of the pairs, by task
 
 
 @dataclass(frozen=True)
-class Compared:
+class WorldComparison:
     """One world. choices: of each predictor, in each of WAYS. distances: of each, by the benchmark's pairs.
 
     trees: the run of the tree search, where there is one.
     """
 
     attempts: attempts.Results
-    choices: Sequence[Chosen]
+    choices: Sequence[Choices]
     distances: Mapping[str, Distances]
     trees: Results | None = None
 
@@ -57,7 +57,7 @@ class Compared:
         """The world's name in tables."""
         return title(self.attempts.setup.world)
 
-    def chosen(self, when: str) -> list[Chosen]:
+    def chosen(self, when: str) -> list[Choices]:
         """What choices in one of WAYS came to, where there were any."""
         return [choice for choice in self.choices if choice.when == when and choice.success]
 
@@ -67,7 +67,7 @@ def collect(
     searched: int = -1, seed: int = 0, actor: str = "", engine: str = "rules",
     engines: Mapping[str, str] | None = None, predictors: Sequence[str] = (), learned: bool = False,
     score: Scoring = STANDARD, workers: int = 0, cluster: str = "",
-) -> list[Compared]:  # fmt: skip
+) -> list[WorldComparison]:  # fmt: skip
     """Play, score and measure what is not there yet; a world each.
 
     worlds: () for all five where any has official data, else BOTH. limit: tasks, 0 for all; count: attempts a task;
@@ -84,7 +84,7 @@ def collect(
     much = "official" if "official" in here else "synthetic"  # TextWorld's games are always synthetic
     names = rivals.names_for(much == "official", engine, engines, predictors, learned)
     asked: dict[str, Any] = {"engine": engine, "engines": engines or {}}
-    found = []
+    comparisons = []
     for world in worlds or (BEST_OF_N.benchmarks if much == "official" else BOTH):
         own: dict[str, Any] = {"benchmarks": (world,), "data": data, "seed": seed, **asked}
         options = {"acting": actor} | ({f"{world}:count": count} if count > 0 else {})
@@ -103,16 +103,16 @@ def collect(
             "cluster": cluster,
         }
         far = distances(world, names, score, **asked, **of_pairs)
-        found.append(Compared(made, chosen, far, trees))
-    return found
+        comparisons.append(WorldComparison(made, chosen, far, trees))
+    return comparisons
 
 
-def led(run: Results, world: str) -> Iterator[Chosen]:
+def led(run: Results, world: str) -> Iterator[Choices]:
     """Whether the trees that each predictor led reached the goal; the world itself foresaw."""
     for name in run.setup.methods_of(world):
         backbone = rivals.answering(run, world, name) or "none"
         how = run.setup.part(world, name).how
-        yield Chosen(name, how.title, SEARCH, backbone, "simulated", run.scores_of(world, name))
+        yield Choices(name, how.title, SEARCH, backbone, "simulated", run.scores_of(world, name))
 
 
 def distances(
@@ -131,22 +131,22 @@ def distances(
         benchmarks=(world,), conditions=titles.values(), data=data, limit=limit, engine=engine, engines=own,
         workers=workers, cluster=cluster,
     )  # fmt: skip
-    pairs = Predicting(domain=world, data=data, limit=limit).pairs()
-    found: dict[str, Distances] = {}
+    pairs = PredictionExperiment(domain=world, data=data, limit=limit).pairs()
+    by_predictor: dict[str, Distances] = {}
     for name, method in methods.items():
         if run and name in titles:
             part = run.part(world, titles[name])
-            found[name] = dict(zip(part.episodes, map(float, part.distances(score)), strict=True))
+            by_predictor[name] = dict(zip(part.episodes, map(float, part.distances(score)), strict=True))
         elif {*(held := _kept(name, world))} == {pair.task for pair in pairs}:
-            found[name] = held
+            by_predictor[name] = held
         else:
             # It asks nobody, and so its backbone is never looked at.
-            values = monotonic.distances(pairs, method.make(None, Given()))  # type: ignore[arg-type]
-            found[name] = {pair.task: float(value) for pair, value in zip(pairs, values, strict=True)}
-    return found
+            values = monotonic.distances(pairs, method.make(None, PredictorSettings()))  # type: ignore[arg-type]
+            by_predictor[name] = {pair.task: float(value) for pair, value in zip(pairs, values, strict=True)}
+    return by_predictor
 
 
-def successes(compared: Sequence[Compared]) -> pd.DataFrame:
+def successes(compared: Sequence[WorldComparison]) -> pd.DataFrame:
     """The results table of all choices, in percent: at the end, midway, and by tree search."""
     rows = [
         success(world.attempts, choice) for when in (END, MIDWAY) for world in compared for choice in world.chosen(when)
@@ -156,7 +156,7 @@ def successes(compared: Sequence[Compared]) -> pd.DataFrame:
     return tables.table(rows)
 
 
-def contrasts(compared: Sequence[Compared]) -> pd.DataFrame:
+def contrasts(compared: Sequence[WorldComparison]) -> pd.DataFrame:
     """Each predictor's choices at the end against a random choice and the shortest attempt, task by task, in percent.
 
     p (Holm): for all rows together. Columns: world, compared, difference with its interval, wins, losses, p, n.
@@ -180,7 +180,7 @@ def contrasts(compared: Sequence[Compared]) -> pd.DataFrame:
     return frame
 
 
-def points(compared: Sequence[Compared]) -> pd.DataFrame:
+def points(compared: Sequence[WorldComparison]) -> pd.DataFrame:
     """A row a predictor, world and way of choosing: EPIC distance in [0, 1] and success in percent, with intervals.
 
     kind: "predictor"; "placebo"; or "oracle", whose distance is 0 since it is the truth. evidence is of the success;
@@ -209,7 +209,7 @@ def points(compared: Sequence[Compared]) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def correlations(compared: Sequence[Compared], seed: int = 0) -> pd.DataFrame:
+def correlations(compared: Sequence[WorldComparison], seed: int = 0) -> pd.DataFrame:
     """Spearman's rho of distance and success within each world; below 0 where nearer rewards choose better.
 
     A row a world and way of choosing, without placebos and with them; never with the oracle, whose place is certain.
@@ -230,10 +230,10 @@ def correlations(compared: Sequence[Compared], seed: int = 0) -> pd.DataFrame:
                     if choice.name in world.distances and choice.name not in left_out
                 ]  # fmt: skip
                 if len(ranked) > 1:
-                    found = rank_correlation(*_matrices(ranked, world.distances), seed)
+                    rank = rank_correlation(*_matrices(ranked, world.distances), seed)
                     lines.append({
-                        "world": world.title, "when": when, "among": among, "n": found.n, "rho": found.rho,
-                        "ci_low": found.low, "ci_high": found.high, "p": found.p, "least": found.least,
+                        "world": world.title, "when": when, "among": among, "n": rank.n, "rho": rank.rho,
+                        "ci_low": rank.low, "ci_high": rank.high, "p": rank.p, "least": rank.least,
                         "tasks": len(ranked[0].success), **origin,
                     })  # fmt: skip
     frame = pd.DataFrame(lines)
@@ -243,17 +243,17 @@ def correlations(compared: Sequence[Compared], seed: int = 0) -> pd.DataFrame:
     return frame
 
 
-def chance(compared: Sequence[Compared]) -> dict[str, dict[str, float]]:
+def chance(compared: Sequence[WorldComparison]) -> dict[str, dict[str, float]]:
     """Way -> world -> what a random choice among attempts achieves, in percent."""
-    found: dict[str, dict[str, float]] = {END: {}, MIDWAY: {}}
+    rates: dict[str, dict[str, float]] = {END: {}, MIDWAY: {}}
     for world in compared:
         for choice in world.choices:
             if choice.name == CHANCE and choice.success:
-                found[choice.when][world.title] = 100 * sum(choice.success.values()) / len(choice.success)
-    return found
+                rates[choice.when][world.title] = 100 * sum(choice.success.values()) / len(choice.success)
+    return rates
 
 
-def _matrices(choices: Sequence[Chosen], distances: Mapping[str, Distances]) -> tuple[np.ndarray, np.ndarray]:
+def _matrices(choices: Sequence[Choices], distances: Mapping[str, Distances]) -> tuple[np.ndarray, np.ndarray]:
     """(predictors, pairs) and (predictors, tasks); NaN for a pair that one was not measured on."""
     import numpy as np
 

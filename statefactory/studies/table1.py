@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
 
-from lab.models.backbone import Backbone
 from lab.results import tables
 from lab.runs.conditions import Condition
 from lab.runs.declaration import register
@@ -19,9 +17,9 @@ from lab.runs.study_results import Results
 from statefactory.benchmark import DOMAINS
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.experiments import scores
-from statefactory.experiments.predictions import EXTRACTIONS, Predicting
+from statefactory.experiments.predictions import EXTRACTIONS, PredictionExperiment
 from statefactory.experiments.scoring import STANDARD, Scoring
-from statefactory.predictors import METHODS, Given, Method, Predictor
+from statefactory.predictors import METHODS, Method, fixed
 from statefactory.predictors.monotonic import Monotonic
 
 SLICE = 6  # synthetic pairs of each domain by default: embedding all would take minutes, for a first look
@@ -30,16 +28,12 @@ ABLATIONS = tuple(title for name, (title, _) in EXTRACTIONS.items() if name != "
 
 def predicting(method: Method, name: str = "") -> Condition:
     """A predictor as a condition, called by its title. Table 13's other levels are played where they are named."""
-    plays = {domain: partial(Predicting, domain=domain, predictor=method) for domain in DOMAINS}
+    plays = {domain: partial(PredictionExperiment, domain=domain, predictor=method) for domain in DOMAINS}
     extra = method.title in ABLATIONS and not name
     return Condition(name or method.title, plays, extra=extra, recorded=not extra)
 
 
-def _monotonic(backbone: Backbone, given: Given) -> Predictor[Any]:
-    return Monotonic()
-
-
-MONOTONIC = predicting(Method("Monotonic", _monotonic))
+MONOTONIC = predicting(Method("Monotonic", fixed(Monotonic())))
 STATEFACTORY = predicting(METHODS["statefactory"])
 FRAGMENTS = STATEFACTORY.but("StateFactory, values as fragments", "values", "fragments", extra=True, recorded=False)
 

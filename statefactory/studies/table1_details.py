@@ -58,13 +58,13 @@ def accounts(results: Results) -> pd.DataFrame:
 def variants(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
     """StateFactory by both readings of the paper: conventions of routing, and values as sentences or fragments."""
     ways = {title: replace(score, convention=convention) for title, convention in CONVENTIONS.items()}
-    return _scored(results, ways, {condition: f"{values}, {{}}" for condition, values in VALUES.items()})
+    return scored(results, ways, {condition: f"{values}, {{}}" for condition, values in VALUES.items()})
 
 
 def wordings(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
     """BlocksWorld's distance with each wording of a position, the searched one among them."""
     ways = {title: replace(score, wording=wording) for wording, title in WORDINGS.items()}
-    rows = _scored(results, ways, {condition: f"{{}}, {values}" for condition, values in VALUES.items()})
+    rows = scored(results, ways, {condition: f"{{}}, {values}" for condition, values in VALUES.items()})
     return rows[rows["metric"] == scores.metric("blocksworld")].reset_index(drop=True)
 
 
@@ -72,11 +72,11 @@ def without_focus(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
     """ScienceWorld with and without the milestone "focus on", which its tasks state and random play rarely reaches."""
     ignored = {"with its focus milestones": (), "without them": ("focus",)}
     ways = {title: replace(score, ignored=names) for title, names in ignored.items()}
-    rows = _scored(results, ways, {OURS: "{}"})
+    rows = scored(results, ways, {OURS: "{}"})
     return rows[rows["metric"] == scores.metric("scienceworld")].reset_index(drop=True)
 
 
-def _scored(results: Results, ways: Mapping[str, Scoring], names: Mapping[str, str]) -> pd.DataFrame:
+def scored(results: Results, ways: Mapping[str, Scoring], names: Mapping[str, str]) -> pd.DataFrame:
     """The rows by each way of scoring. names: condition -> how rows name it, with "{}" for the way's title."""
     import pandas as pd
 
@@ -94,12 +94,14 @@ def contrasts(runs: Iterable[Results], score: Scoring = STANDARD) -> pd.DataFram
     """
     import pandas as pd
 
-    found = []
+    comparisons = []
     for run in (run for run in runs if OURS in run.setup.methods):
         others = [name for name in run.setup.methods if name not in (OURS, MONOTONIC.name)]
-        found += [(run, name, compared(*(_distances(run, each, score) for each in (OURS, name)))) for name in others]
+        comparisons += [
+            (run, name, compared(*(_distances(run, condition, score) for condition in (OURS, name)))) for name in others
+        ]
     lines = []
-    for (run, name, result), p in zip(found, holm([result.p for *_, result in found]), strict=True):
+    for (run, name, result), p in zip(comparisons, holm([result.p for *_, result in comparisons]), strict=True):
         numbers = (*result.difference, result.wins, result.losses, result.p, p, result.n)
         lines.append((f"{label(run, OURS)} − {label(run, name)}", *numbers, run.evidence, run.backbone))
     return pd.DataFrame(lines, columns=[*COLUMNS, "evidence", "backbone"])
@@ -115,9 +117,9 @@ def compared(first: scores.Distances, second: scores.Distances) -> Comparison:
 
     def weighted(distances: scores.Distances) -> dict[str, float]:
         return {
-            f"{domain}/{place}": float(value) * pairs / (len(distances) * len(values))
+            f"{domain}/{index}": float(value) * pairs / (len(distances) * len(values))
             for domain, values in distances.items()
-            for place, value in enumerate(values)
+            for index, value in enumerate(values)
         }
 
     return compare(weighted(first), weighted(second))

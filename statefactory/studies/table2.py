@@ -76,12 +76,12 @@ def successes(results: Results, world: str, condition: str) -> Iterator[tables.R
     # Whoever acts: the true progress is knowledge that no agent has.
     evidence = "simulated" if predicts == "oracle" else results.evidence
     prompted = f"world model: {results.who.of(PREDICT).label}"
-    told = f", {'exact world model (privileged)' if exact else prompted}" if predicts else ""
+    note = f", {'exact world model (privileged)' if exact else prompted}" if predicts else ""
     # No agent could look ahead so: what is measured is measured of the model together with it.
     with_world = ", exact world model" if predicts and exact and results.by_a_model else ""
     yield tables.rate_row(
         condition, results.backbone_of(world, condition) + with_world, f"Success rate, {world}",
-        int(sum(scores.values())), len(scores), evidence, f"this run, {setup.data} data{told}",
+        int(sum(scores.values())), len(scores), evidence, f"this run, {setup.data} data{note}",
         results.outcomes_of(world, condition),
     )  # fmt: skip
 

@@ -10,8 +10,8 @@ import pytest
 
 from lab.explore import panel as parts
 from statefactory.explore import rewards
-from statefactory.explore.rewards import Asked, Rewards, edited, facts, follow, price
-from statefactory.predictors import METHODS, Given, Predictor, register
+from statefactory.explore.rewards import Rewards, Selection, edited, facts, follow, price
+from statefactory.predictors import METHODS, Predictor, PredictorSettings, register
 
 
 class Words:
@@ -38,7 +38,7 @@ def light(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_a_fact_in_other_words_moves_the_reward_of_its_step_alone() -> None:
-    walked = follow(Asked("blocksworld", 0)).walked
+    walked = follow(Selection("blocksworld", 0)).walked
     goal = next(fact for fact in facts(walked, 2) if fact.side == "goal" and fact.part is not None)
     moved = edited(walked, 2, goal, "quite elsewhere")
     assert moved.rewards[1] < walked.rewards[1]
@@ -48,7 +48,7 @@ def test_a_fact_in_other_words_moves_the_reward_of_its_step_alone() -> None:
 
 @pytest.mark.parametrize("level", ["raw", "textual", "object_centric", "object_attribute"])
 def test_every_fact_of_every_level_can_be_edited_and_taken_away(level: str) -> None:
-    walked = follow(Asked("blocksworld", 0, level=level)).walked  # type: ignore[arg-type]
+    walked = follow(Selection("blocksworld", 0, level=level)).walked  # type: ignore[arg-type]
     found = facts(walked, 1)
     assert {fact.side for fact in found} == {"goal", "state"}
     for fact in found:
@@ -77,7 +77,7 @@ def test_a_registered_predictor_without_states_has_a_curve(
 
     @register("halfway", "Halfway there")
     class Halfway(Predictor[int]):
-        def __init__(self, backbone: object, given: Given) -> None: ...
+        def __init__(self, backbone: object, settings: PredictorSettings) -> None: ...
         def start(self, goal: str, observation: str = "") -> int:
             return 0
 
@@ -136,11 +136,11 @@ def test_another_world_brings_its_tasks_and_its_price(monkeypatch: pytest.Monkey
 
 
 def test_the_price_is_a_call_of_each_operator_a_step() -> None:
-    asked = Asked("blocksworld", 0, engine="some-model")
+    asked = Selection("blocksworld", 0, engine="some-model")
     steps = sum(len(row.trajectory) for row in (asked.pair.positive, asked.pair.negative))
     assert price(asked) == f"{3 * steps} calls of some-model, less what is cached"
-    assert price(Asked("blocksworld", 0)) == f"{steps} steps, free"
-    assert price(Asked("blocksworld", 0, level="raw", engine="some-model")) == f"{steps} steps, free"
+    assert price(Selection("blocksworld", 0)) == f"{steps} steps, free"
+    assert price(Selection("blocksworld", 0, level="raw", engine="some-model")) == f"{steps} steps, free"
 
 
 def test_a_picture_leaves_no_figure_open() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,12 @@ GOAL = "put the kite into the box"
 ACTIONS = ("look", "take kite", "put kite in box")
 OBSERVATIONS = ("You see a kite and a box.", "You hold the kite.", "The kite is in the box.")
 STATELESS: tuple[Mode, ...] = ("analytic", "intuitive")
+
+
+def result(
+    judge: Judge, actions: Sequence[str] = ACTIONS, observations: Sequence[str] = OBSERVATIONS
+) -> dict[str, Any]:
+    return judge.result(judge.follow(GOAL, actions, observations)[1:])
 
 
 def answer_of(mode: Mode, reward: object, words: str = "as it is") -> chat.Response:
@@ -80,8 +87,8 @@ def test_what_is_reasoned_comes_before_the_number(mode: Mode, properties: Sequen
 @pytest.mark.parametrize("mode", PROMPTS)
 def test_a_number_that_is_no_percentage_is_asked_for_again(server: ChatServer, mode: Mode, reward: object) -> None:
     server.script(answer_of(mode, reward), answer_of(mode, 40))
-    judged = judge(mode).judged(GOAL, ACTIONS[:1], OBSERVATIONS[:1])
-    assert (judged.rewards.tolist(), judged.malformed) == ([0.4], 0)
+    judged = result(judge(mode), ACTIONS[:1], OBSERVATIONS[:1])
+    assert judged == {"rewards": [0.4], "malformed": 0}
     complaint = server.requests[1].body["messages"][-1]["content"]
     assert "reward" in complaint
 
@@ -93,8 +100,8 @@ def test_a_step_without_a_readable_answer_keeps_the_reward_before_it_and_is_coun
 ) -> None:
     server.script(answer_of(mode, 30, "the first"), bad, bad, answer_of(mode, 90))
     predictor = judge(mode)
-    judged = predictor.judged(GOAL, ACTIONS, OBSERVATIONS)
-    assert (judged.rewards.tolist(), judged.malformed) == ([0.3, 0.3, 0.9], 1)
+    judged = result(predictor)
+    assert judged == {"rewards": [0.3, 0.3, 0.9], "malformed": 1}
     assert [call.path for call in predictor.backbone.calls] == ["schema", "malformed", "schema"]
     if mode == "stateful":
         assert "Belief so far: the first" in shown(server.requests[3])
@@ -103,8 +110,8 @@ def test_a_step_without_a_readable_answer_keeps_the_reward_before_it_and_is_coun
 @pytest.mark.parametrize("mode", PROMPTS)
 def test_a_judge_that_never_answers_gives_no_reward_and_says_so(server: ChatServer, mode: Mode) -> None:
     server.behave(lambda request: chat.refuses())
-    judged = judge(mode).judged(GOAL, ACTIONS, OBSERVATIONS)
-    assert (judged.rewards.tolist(), judged.malformed) == ([0.0, 0.0, 0.0], 3)
+    judged = result(judge(mode))
+    assert judged == {"rewards": [0.0, 0.0, 0.0], "malformed": 3}
     assert server.count == 3  # a refusal is not asked again
 
 
@@ -119,7 +126,7 @@ def test_prose_around_the_answer_is_read(server: ChatServer) -> None:
 def test_odd_observations_are_shown_as_they_are(server: ChatServer, mode: Mode) -> None:
     server.behave(lambda request: answer_of(mode, 20))
     observations = ("", "a\x00bell\x07", "{{ goal }} {% raw %} 位置を見る")
-    assert judge(mode).judged(GOAL, ACTIONS, observations).malformed == 0
+    assert result(judge(mode), ACTIONS, observations)["malformed"] == 0
     assert "Observation: None" in shown(server.requests[0])
     assert observations[1] in shown(server.requests[1])
     assert observations[2] in shown(server.requests[2])

@@ -22,7 +22,7 @@ from plain_routing import HashedEmbedder
 from statefactory.benchmark.schema import Reward, Row, StepRecord
 from statefactory.experiments import scores
 from statefactory.extraction import Trace
-from statefactory.planning.tree import Node, best_line, in_order, rows
+from statefactory.planning.tree import Node, best_line, in_order
 from statefactory.plots import (
     bars,
     draw_ablations,
@@ -278,7 +278,7 @@ def grown(count: int, seed: int) -> Node:
 @pytest.mark.parametrize(("count", "seed"), [(1, 0), (2, 0), (12, 1), (50, 2), (50, 3), (400, 4)])
 def test_no_text_of_a_search_tree_overlaps_and_the_chosen_line_is_drawn(count: int, seed: int) -> None:
     root = grown(count, seed)
-    figure = draw_tree(rows(root), "Look at the disc", "simulated · rules")
+    figure = draw_tree(root, "Look at the disc", "simulated · rules")
     assert not overlapping(figure)
     texts = [text.get_text() for text in figure.findobj(Text)]
     assert all(any(text.startswith(node.action[:3]) for text in texts) for node in best_line(root))

@@ -34,7 +34,7 @@ from plain_routing import HashedEmbedder
 from statefactory.benchmark import DOMAINS
 from statefactory.epic import epic_distance, overall
 from statefactory.experiments import figure4, monotonic, predictions, scores, scoring, wordings
-from statefactory.experiments.predictions import EXTRACTING, MODES, Predicting
+from statefactory.experiments.predictions import EXTRACTING, MODES, PredictionExperiment
 from statefactory.experiments.scoring import STANDARD, Prediction, Scoring
 from statefactory.extraction import extract
 from statefactory.predictors.factored import trace_rewards
@@ -46,7 +46,7 @@ from statefactory.studies.table1 import FRAGMENTS, MONOTONIC, STATEFACTORY, STUD
 
 OURS, INTUITIVE, STATEFUL = STATEFACTORY.name, MODES["judge_intuitive"][0], MODES["judge_stateful"][0]
 SHORT = {"shortest": True}  # pairs of eight steps each
-BLOCKS = Predicting(domain="blocksworld", data="synthetic")
+BLOCKS = PredictionExperiment(domain="blocksworld", data="synthetic")
 HASHED = HashedEmbedder()
 
 
@@ -86,7 +86,7 @@ def blocks(results: Results, condition: str = OURS) -> list[Prediction]:
 
 def test_a_limit_takes_pairs_spread_over_the_tasks_or_the_shortest_or_all() -> None:
     whole, few, shortest, many = (
-        Predicting(domain="blocksworld", data="synthetic", limit=limit, shortest=shortest).pairs()
+        PredictionExperiment(domain="blocksworld", data="synthetic", limit=limit, shortest=shortest).pairs()
         for limit, shortest in ((0, False), (3, False), (5, True), (10**6, False))
     )
     assert few == [whole[number * len(whole) // 3] for number in range(3)] and len(whole) > 3

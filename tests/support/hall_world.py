@@ -11,10 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from statefactory.benchmark.domains import Domain
+from statefactory.benchmark.domains import Domain, unmoved
 from statefactory.benchmark.labels import RULES
-from statefactory.benchmark.positives import Planner
-from statefactory.benchmark.replans import unmoved
+from statefactory.benchmark.trajectories import Planner
 from worlds.base import EpisodeOver, Step, WorldDied
 
 

@@ -24,11 +24,13 @@ from lab.machine.paths import ROOT, shown
 from lab.machine.reading import damaged, typed
 from statefactory.benchmark.build import build
 from statefactory.benchmark.domains import named
-from statefactory.benchmark.schema import Pair, Row
+from statefactory.benchmark.schema import DOMAINS, Pair, Row
 from statefactory.reward_models.preferences.tasks import parts
 from statefactory.reward_models.texts import Step, flattened
 
 SIDES = ("train", "validation")
+ALL = "all"  # the training on the union of all domains
+TRAININGS = (*DOMAINS, ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Preference:
 
     @property
     def truth(self) -> list[float]:
-        """What a prediction of the pair is compared with: the chosen one's progress, then the rejected one's."""
+        """The true progress of the pair: the chosen trajectory's, then the rejected one's."""
         return [*self.chosen.progress, *self.rejected.progress]
 
 
@@ -79,31 +81,31 @@ def preferences(
     ]
     identity = {"pairs": pairs, "validation": validation, "seed": seed, "data": data,
                 "parts": [done.about["sha256"][f"{domain}.parquet"] for done in built]}  # fmt: skip
-    path, about = folder / f"{domain}.parquet", folder / f"{domain}.about.json"
-    if path.exists() and about.exists():
-        told = json.loads(about.read_text(encoding="utf-8"))
-        if told["identity"] == identity and told["sha256"] == sha256(path):
+    path, about_path = folder / f"{domain}.parquet", folder / f"{domain}.about.json"
+    if path.exists() and about_path.exists():
+        about = json.loads(about_path.read_text(encoding="utf-8"))
+        if about["identity"] == identity and about["sha256"] == sha256(path):
             return path
     # A part numbers its tasks anew, so that two parts may use one name.
-    found = [(f"{pair.task} of seed {pair.positive.seed}", pair) for done in built for pair in done.pairs()]
-    Random(f"validation {domain} {seed}").shuffle(found)
-    held = min(validation, len(found))
+    named_pairs = [(f"{pair.task} of seed {pair.positive.seed}", pair) for done in built for pair in done.pairs()]
+    Random(f"validation {domain} {seed}").shuffle(named_pairs)
+    held = min(validation, len(named_pairs))
     rows = [
         Preference(domain, name, SIDES[number < held], _trajectory(pair.positive), _trajectory(pair.negative))
-        for number, (name, pair) in enumerate(found)
+        for number, (name, pair) in enumerate(named_pairs)
     ]
     write_preferences(path, rows)
-    told = {
+    about = {
         "identity": identity, "sha256": sha256(path), "pairs": len(rows) - held, "validation": held,
         "skipped": {task: why for done in built for task, why in done.about["skipped"].items()},
         "seconds": round(sum(done.about["seconds"] for done in built), 1),
     }  # fmt: skip
-    write_atomically(about, json.dumps(told, indent=1, ensure_ascii=False).encode())
+    write_atomically(about_path, json.dumps(about, indent=1, ensure_ascii=False).encode())
     return path
 
 
 def default_folder(data: str, seed: int = 0) -> Path:
-    """Where the files go if nobody says; ignored by git. Another number of pairs takes the place of what is there."""
+    """The default folder, ignored by git. Building another number of pairs replaces its files."""
     return ROOT / "data" / "cache" / "reward_models" / f"{data}-seed{seed}"
 
 
@@ -127,7 +129,7 @@ def read_preferences(path: Path, side: str = "", limit: int = 0) -> list[Prefere
     Raises MissingData, naming the line that builds the file, and DamagedFile naming the row and field that is wrong.
     """
     if not path.exists():
-        raise MissingData(f"{shown(path)} is not there; build it with: python -m statefactory.reward_models data")
+        raise _missing(path)
     import pyarrow.parquet as pq
 
     try:
@@ -147,13 +149,33 @@ def of_benchmark(pairs: Iterable[Pair]) -> list[Preference]:
     ]
 
 
-def mixed(paths: Sequence[Path], each: int) -> list[Preference]:
-    """The union that the paper's "All-Combined" model is trained on: the first `each` training pairs of every file."""
-    return [row for path in paths for row in read_preferences(path, "train", each)]
+def preference_files(folder: Path, training: str) -> list[Path]:
+    """The preference files of one of TRAININGS; the union takes those of all domains that are there.
+
+    Raises MissingData if there is none.
+    """
+    paths = [folder / f"{domain}.parquet" for domain in (DOMAINS if training == ALL else (training,))]
+    present = [path for path in paths if path.exists()]
+    if not present:
+        raise _missing(paths[0])
+    return present
+
+
+def training_pairs(folder: Path, training: str, pairs: int = 0, per_domain: int = 0) -> list[Preference]:
+    """The training pairs of one of TRAININGS, in the order of their files. Raises as `read_preferences`.
+
+    pairs: the first so many of a domain; per_domain: of each domain for the union, the paper's "All-Combined"; 0: all.
+    """
+    limit = per_domain if training == ALL else pairs
+    return [row for path in preference_files(folder, training) for row in read_preferences(path, "train", limit)]
 
 
 def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _missing(path: Path) -> MissingData:
+    return MissingData(f"{shown(path)} is not there; build it with: python -m statefactory.reward_models data")
 
 
 def _trajectory(row: Row) -> Trajectory:
@@ -162,9 +184,10 @@ def _trajectory(row: Row) -> Trajectory:
 
 
 def _record(row: Preference) -> dict[str, Any]:
-    def steps(of: Trajectory) -> list[dict[str, Any]]:
+    def steps(trajectory: Trajectory) -> list[dict[str, Any]]:
+        steps = zip(trajectory.steps, trajectory.progress, strict=True)
         return [{"action": action, "observation": observation, "progress": progress}
-                for (action, observation), progress in zip(of.steps, of.progress, strict=True)]  # fmt: skip
+                for (action, observation), progress in steps]  # fmt: skip
 
     return {
         "domain": row.domain, "task": row.task, "side": row.side, "goal": row.chosen.goal,
@@ -192,8 +215,8 @@ class _Record(BaseModel, strict=True):
 
     def preference(self) -> Preference:
         def trajectory(steps: Sequence[_Step]) -> Trajectory:
-            said = tuple((step.action, step.observation) for step in steps)
-            return Trajectory(self.goal, said, tuple(step.progress for step in steps))
+            texts = tuple((step.action, step.observation) for step in steps)
+            return Trajectory(self.goal, texts, tuple(step.progress for step in steps))
 
         return Preference(
             self.domain, self.task, self.side, trajectory(self.chosen_steps), trajectory(self.rejected_steps)

@@ -15,8 +15,8 @@ come from seeds beyond FIRST, which nothing else starts from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import islice, zip_longest
@@ -25,8 +25,7 @@ from typing import Any
 
 from statefactory.benchmark.domains import BY_NAME, Domain, named, sampled, solvable
 from statefactory.benchmark.held_out import held_out
-from statefactory.benchmark.negatives import NoNegative
-from worlds.base import Expert, ListingWorld, NoSolution
+from worlds.base import ListingWorld
 
 FIRST = 80_000  # added to a seed; held-out pairs start from 60,000
 PARTS = 100  # seeds that a seed of ours may use up
@@ -40,7 +39,7 @@ def parts(name: str, data: str, tasks: int, seed: int = 0) -> Iterator[tuple[Dom
     data: "official" or "synthetic". Several parts where one seed of a synthetic world has fewer tasks. Raises
     ValueError for an unknown domain and for more tasks than there are seeds.
     """
-    of, size = named(name), PART.get((name, data), tasks)
+    base, size = named(name), PART.get((name, data), tasks)
     most = size * PARTS
     if tasks > most:
         raise ValueError(
@@ -49,28 +48,10 @@ def parts(name: str, data: str, tasks: int, seed: int = 0) -> Iterator[tuple[Dom
     for number, start in enumerate(range(0, tasks, max(size, 1))):
         count = min(size, tasks - start)
         domain = replace(
-            of, sizes={data: count}, load=partial(_load, name, count), choose=partial(_choose, name, count),
-            expert=partial(Skipping, name), code=(*of.code, "statefactory/reward_models/preferences"),
+            base, sizes={data: count}, load=partial(_load, name, count), choose=partial(_choose, name, count),
+            code=(*base.code, "statefactory/reward_models/preferences"),
         )  # fmt: skip
         yield domain, FIRST + seed * PARTS + number, count
-
-
-@dataclass
-class Skipping:
-    """The domain's expert; a task that it cannot solve gives no pair, and is counted as skipped."""
-
-    name: str
-    world: ListingWorld
-    data: str
-
-    def __post_init__(self) -> None:
-        self._expert: Expert = BY_NAME[self.name].expert(self.world, self.data)
-
-    def actions(self, task: Any) -> Sequence[str]:
-        try:
-            return self._expert.actions(task)
-        except NoSolution as reason:  # ScienceWorld's solver: whether it finds a way shows after seconds of search
-            raise NoNegative(str(reason)) from None
 
 
 def _load(name: str, tasks: int, data: str, seed: int) -> ListingWorld:

@@ -8,15 +8,17 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hall_world import Hall, domain, hall
+from hall_world import Guide, Hall, HallTask, domain, hall
 from lab.machine.faults import DamagedData, MissingData
 from lab.machine.paths import ROOT
 from lab.runs.run import read_lines
 from statefactory.benchmark.build import BuildFailed, Built, build, build_all
+from worlds.base import NoSolution
 
 BUILD = """
 import sys
@@ -122,9 +124,22 @@ def started(folder: Path) -> Path:
 
 
 def test_pairs_that_raise_errors_stop_the_file_and_are_named(tmp_path: Path) -> None:
-    with pytest.raises(BuildFailed, match="1 of 12 pairs failed.*hall-007.*ExpertFailed"):
+    with pytest.raises(BuildFailed, match="1 of 12 pairs failed.*hall-007.*does not reach the goal"):
         built(tmp_path, lost=7)
     assert not (tmp_path / "hall.jsonl").exists()
+
+
+def test_a_task_that_its_expert_cannot_solve_is_skipped_with_the_reason(tmp_path: Path) -> None:
+    class Unsure(Guide):
+        def actions(self, task: HallTask) -> tuple[str, ...]:
+            if task.rooms in (1, 7):  # the first one is tried before the run
+                raise NoSolution("no path was found")
+            return super().actions(task)
+
+    unsure = replace(domain(), expert=lambda world, data: Unsure())
+    done = build(unsure, "synthetic", folder=tmp_path, show_progress=False)
+    assert done.about["skipped"] == {"hall-001": "no path was found", "hall-007": "no path was found"}
+    assert len(done.pairs()) == 10
 
 
 def test_official_data_that_is_absent_is_an_error(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from statefactory.benchmark.replans import BACK, from_the_search_page, shortest, unmoved
-from statefactory.benchmark.walks import random_walk
+from statefactory.benchmark.domains import BACK, from_the_search_page, shortest, unmoved
+from statefactory.benchmark.trajectories import random_walk
 from worlds import blocksworld, webshop
 from worlds.base import NoSolution
 from worlds.blocksworld.expert import Expert

@@ -21,7 +21,7 @@ from statefactory.benchmark.build import SHIPPED, Built, build
 from statefactory.benchmark.domains import PRINTED_GAMES, named
 from statefactory.benchmark.files import read_pairs
 from statefactory.benchmark.schema import DOMAINS
-from statefactory.benchmark.walks import shares_segment
+from statefactory.benchmark.trajectories import shares_segment
 from statefactory.experiments.monotonic import distances, distances_of_labels, expert_labels
 
 DATA = Path(os.environ.get("LAB_DATA") or "nowhere")

@@ -30,7 +30,7 @@ from statefactory.predictors import METHODS
 from statefactory.reward_models.adapters import SHIPPED
 from statefactory.reward_models.evaluation import Pairs, rewards
 from statefactory.studies import policy, reward_against_policy
-from statefactory.studies.reward_against_policy import Compared
+from statefactory.studies.reward_against_policy import WorldComparison
 
 MADE = attempts.Setup(world="blocksworld", data="synthetic", limit=3, count=6)
 NAMES = ["statefactory", "raw", MONOTONIC, RANDOM, SHORTEST]
@@ -138,9 +138,9 @@ def test_the_length_table_counts_how_often_a_success_is_shorter(played: Results)
 # --- the scatter --------------------------------------------------------------------------------------------------
 
 
-def together(run: Results, distances: reward_against_policy.Distances) -> list[Compared]:
+def together(run: Results, distances: reward_against_policy.Distances) -> list[WorldComparison]:
     made = attempted(MADE)
-    return [Compared(made, [*choices(made, run), *choices(made, run, MIDWAY)], distances)]
+    return [WorldComparison(made, [*choices(made, run), *choices(made, run, MIDWAY)], distances)]
 
 
 def test_the_scatter_has_each_predictor_at_its_distance_and_its_success(

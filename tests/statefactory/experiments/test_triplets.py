@@ -21,7 +21,7 @@ from lab.runs.budget import Budget, BudgetSpent
 from lab.runs.study_results import Results
 from plain_routing import HashedEmbedder
 from statefactory.experiments import triplets
-from statefactory.experiments.triplets import Paraphrased
+from statefactory.experiments.triplets import ParaphraseResults
 from statefactory.extraction import Trace
 from statefactory.state import entity
 from statefactory.studies.table1 import STATEFACTORY, STUDY
@@ -185,7 +185,7 @@ def extracted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
     return collecting.collect(setup, workers=1, run=str(tmp_path / "extracted"), show_progress=False)
 
 
-def collect(extracted: Results, engine: str, each: int = 3, seed: int = 0, name: str = "triplets") -> Paraphrased:
+def collect(extracted: Results, engine: str, each: int = 3, seed: int = 0, name: str = "triplets") -> ParaphraseResults:
     folder = str(extracted.folder.parent / name)
     return triplets.collect(extracted, engine, each, seed, workers=1, run=folder)
 

@@ -14,12 +14,11 @@ from statefactory.experiments import hacking
 from statefactory.experiments.guided import BlocksWorld
 from statefactory.experiments.hacking import progress_in
 from statefactory.planning.guides import AtRandom
-from statefactory.planning.hacking import GREEDY, REPEATED, WAYS, Hacker, Tried, cheapest
+from statefactory.planning.hacking import GREEDY, REPEATED, WAYS, Hacker, VisitedState, cheapest
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.world_models import Exact
 from statefactory.predictors import Predictor
-from statefactory.predictors.countdown import Countdown
-from statefactory.predictors.monotonic import Monotonic
+from statefactory.predictors.monotonic import Countdown, Monotonic
 from statefactory.studies import policy
 from worlds.blocksworld import load
 from worlds.blocksworld.expert import Expert, state_after
@@ -97,7 +96,11 @@ def test_a_reward_for_time_is_had_by_repeating_one_action_to_the_last_step() -> 
 
 
 def test_of_equal_scores_the_fewest_actions_are_the_cheapest() -> None:
-    tried = [Tried(GREEDY, ("a", "b"), 0.5), Tried(REPEATED, ("c",), 0.5 + 1e-12), Tried(GREEDY, ("d",), 0.4)]
+    tried = [
+        VisitedState(GREEDY, ("a", "b"), 0.5),
+        VisitedState(REPEATED, ("c",), 0.5 + 1e-12),
+        VisitedState(GREEDY, ("d",), 0.4),
+    ]
     assert cheapest(tried, lambda actions: 0) == tried[1]
     assert cheapest(tried, lambda actions: float(actions == ("c",))) == tried[0], "that one has made progress"
     assert cheapest(tried, lambda actions: 1) is None

@@ -1,12 +1,10 @@
-"""Tree search: what a tree must add up to, what it finds, what it may spend, and that a killed one goes on."""
+"""Tree search: what a tree must add up to, what it finds, what it may spend."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
@@ -20,7 +18,6 @@ from agents.worlds.blocksworld import TOOLS, stacking
 from chat_server import ChatServer
 from hall_world import Hall, hall
 from lab.models.connect import connect
-from lab.models.usage import cost_of
 from plain_routing import HashedEmbedder
 from statefactory.planning.budget import Meter
 from statefactory.planning.guides import AtRandom
@@ -28,7 +25,7 @@ from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.mcts import Episode, Planner, Settings, plan
 from statefactory.planning.paths import Path
 from statefactory.planning.proposals import Listed, Prompted
-from statefactory.planning.tree import Node, best_line, frame, in_order, rows, tree
+from statefactory.planning.tree import Node, best_line, frame, in_order, snapshot
 from statefactory.planning.world_models import Exact, Outcome
 from statefactory.predictors import Predictor
 from statefactory.predictors.factored import StateFactory
@@ -73,8 +70,8 @@ def walker(
     return Planner(Lookahead(guide or East(), world_model or Exact(pool)), Listed(pool), given)
 
 
-def walk(planner: Planner, kept: FilePath | None = None, fragile: bool = False) -> Episode:
-    return plan(in_hall(fragile), hall(ROOMS).goal, planner, kept)
+def walk(planner: Planner, fragile: bool = False) -> Episode:
+    return plan(in_hall(fragile), hall(ROOMS).goal, planner)
 
 
 def ends(node: Node) -> int:
@@ -107,13 +104,14 @@ def test_values_are_means_of_gains_over_the_root_and_visits_add_up(
 
 @given(st.integers(0, 99), st.integers(0, 12), st.integers(0, 4))
 @settings(max_examples=20)
-def test_a_tree_comes_back_from_its_rows(seed: int, simulations: int, width: int) -> None:
+def test_a_snapshot_is_the_tree_as_it_was(seed: int, simulations: int, width: int) -> None:
     planner = walker(AtRandom(seed), None, True, width=width)
     episode = planner.begin("Reach room 3.", "You are in room 0.")
     for _ in range(simulations):
         planner.simulate(episode)
-    assert tree(rows(episode.root)) == episode.root
-    told = frame(rows(episode.root))
+    copy = snapshot(episode.root)
+    assert copy == episode.root and all(node.memory is None for node, _ in in_order(copy))
+    told = frame(copy)
     assert len(told) == episode.outcomes + 1
     assert told["chosen"].sum() == len(list(best_line(episode.root)))
 
@@ -127,11 +125,11 @@ def test_a_planner_that_sees_gains_walks_straight_and_random_values_do_not() -> 
 
 def test_what_was_thought_is_kept_after_a_step_and_dropped_where_the_world_says_otherwise() -> None:
     kept = walk(walker())
-    assert all(before[0]["visits"] > 8 for before in kept.trees[1:])  # those of the step before count on
+    assert all(before.visits > 8 for before in kept.trees[1:])  # those of the step before count on
     wrong = walk(walker(world_model=Dreaming(), steps=4, width=3))
     assert wrong.surprises > 0
     for step, before in zip(wrong.history.turns, wrong.trees[1:], strict=False):
-        assert before[0]["observation"] == step.observation  # the next tree begins at what was really seen
+        assert before.observation == step.observation  # the next tree begins at what was really seen
 
 
 def test_episodes_end_at_the_cap_of_steps_and_where_nothing_is_proposed() -> None:
@@ -174,61 +172,6 @@ def test_no_call_more_is_made_than_allowed(most: int) -> None:
 def blocks(guide: Predictor[Any], meter: Meter | None = None, **about: Any) -> Planner:
     pool = Pool(partial(blocksworld.load, "synthetic"), TASK)
     return Planner(Lookahead(guide, Exact(pool)), Listed(pool), Settings(**{"width": 3} | about), meter)
-
-
-class Cut(Exception):
-    """The search is killed here."""
-
-
-def cut_after(calls: int, meter: Meter) -> None:
-    """Let a meter kill the search at a call."""
-    ask = meter.ask
-
-    def asking(*given: Any, **fields: Any) -> Any:
-        if len(meter.calls) >= calls:
-            raise Cut
-        return ask(*given, **fields)
-
-    meter.ask = asking  # type: ignore[method-assign]
-
-
-@given(st.lists(st.integers(15, 60), min_size=1, max_size=3), st.sampled_from(["rules", "rules@0.7"]))
-@settings(max_examples=8)
-def test_a_search_that_is_killed_and_resumed_is_the_same_as_one_that_was_not(
-    tmp_path_factory: pytest.TempPathFactory, kills: list[int], engine: str
-) -> None:
-    """Killed after so many calls, each time anew: trees, steps and counted calls are those of an uninterrupted one."""
-    kept = tmp_path_factory.mktemp("search") / "episode.json"
-
-    def play(calls: int, kept: FilePath | None) -> tuple[Episode, Meter]:
-        meter = Meter(connect(engine), most=150)
-        if calls:
-            cut_after(calls, meter)
-        planner = blocks(StateFactory(meter, HASHED), meter, simulations=3, steps=4)
-        return plan(stacking(BLOCKS, TASK), TASK.goal, planner, kept), meter
-
-    for calls in kills:
-        with suppress(Cut):  # one that was resumed may come to its end before
-            play(calls, kept)
-        assert kept.exists()
-    (resumed, counted), (whole, meter) = play(0, kept), play(0, None)
-    assert resumed.to_json() == whole.to_json()
-    assert counted.cost == meter.cost == cost_of(meter.calls)
-
-
-def test_a_file_of_another_search_is_refused(tmp_path: FilePath) -> None:
-    kept = tmp_path / "episode.json"
-    done = walk(walker(), kept)
-    assert walk(walker(), kept).to_json() == done.to_json()  # at its end nothing is played on
-    with pytest.raises(ValueError, match="another exploration; name another, or remove it"):
-        walk(walker(exploration=0.5), kept)
-
-    class Elsewhere(InWorld):
-        def begin(self) -> str:
-            return f"{super().begin()} It is another hall."
-
-    with pytest.raises(ValueError, match="another first observation"):
-        plan(Elsewhere(Hall(), hall(ROOMS), "hall", "go east"), hall(ROOMS).goal, walker(), kept)
 
 
 def test_a_model_is_asked_for_actions_and_again_where_no_answer_can_be_read(server: ChatServer) -> None:

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from statefactory.reward_models.losses import Compared, preference_loss
+from statefactory.reward_models.losses import PairLoss, preference_loss
 from statefactory.reward_models.recipe import Loss
 
 POSITIONS = st.lists(st.tuples(st.floats(-4, 4), st.sampled_from([0.0, 0.25, 0.5, 1.0])), min_size=1, max_size=5)
@@ -27,7 +27,7 @@ def plain(walks: list[Walk], centring: float) -> tuple[float, int]:
     return (sum(terms) / len(terms) if terms else 0.0), len(terms)
 
 
-def loss_of(walks: list[Walk], kind: Loss, centring: float) -> Compared:
+def loss_of(walks: list[Walk], kind: Loss, centring: float) -> PairLoss:
     scores = [torch.tensor([score for score, _ in walk], dtype=torch.float64, requires_grad=True) for walk in walks]
     return preference_loss(scores, [[truth for _, truth in walk] for walk in walks], kind, centring)
 

@@ -15,14 +15,16 @@ from statefactory.benchmark import read_rows
 from statefactory.benchmark.build import SHIPPED
 from statefactory.benchmark.domains import BY_NAME, Domain
 from statefactory.benchmark.held_out import held_out
-from statefactory.benchmark.negatives import NoNegative
 from statefactory.reward_models.__main__ import main
-from statefactory.reward_models.preferences import tasks as training
-from statefactory.reward_models.preferences.pairs import mixed, preferences, read_preferences, write_preferences
-from statefactory.reward_models.preferences.tasks import FIRST, Skipping, folder, parts
+from statefactory.reward_models.preferences.pairs import (
+    preferences,
+    read_preferences,
+    training_pairs,
+    write_preferences,
+)
+from statefactory.reward_models.preferences.tasks import FIRST, folder, parts
 from statefactory.reward_models.texts import flattened
 from tiny_backbone import toy_preferences
-from worlds.base import NoSolution
 
 official = pytest.mark.official
 lacks_data = pytest.mark.skipif("LAB_DATA" not in os.environ, reason="LAB_DATA does not name the official data")
@@ -96,8 +98,9 @@ def test_a_file_has_both_sides_and_the_truth_and_is_kept(tmp_path: Path) -> None
     assert preferences("webshop", "synthetic", 8, 3, folder=tmp_path).stat().st_mtime_ns == written
     path.write_bytes(path.read_bytes()[:-50])
     assert read_preferences(preferences("webshop", "synthetic", 8, 3, folder=tmp_path)) == rows
-    assert len(mixed([path, path], 2)) == 4 and {row.side for row in mixed([path], 5)} == {"train"}
-    assert [row.task for row in read_preferences(path, "train", 2)] == [row.task for row in mixed([path], 2)]
+    both, first = training_pairs(tmp_path, "all"), read_preferences(path, "train", 2)
+    assert len(both) == 8 and {row.side for row in both} == {"train"}
+    assert training_pairs(tmp_path, "webshop", 2) == training_pairs(tmp_path, "all", 1, per_domain=2) == first
 
 
 def test_the_file_has_the_columns_that_trl_reads(tmp_path: Path) -> None:
@@ -141,19 +144,6 @@ def test_more_tasks_than_one_seed_has_come_from_several() -> None:
     assert [(seed, count) for _, seed, count in parts("blocksworld", "synthetic", 130, seed=1)] == [(FIRST + 100, 130)]
     with pytest.raises(ValueError, match="webshop has 9000 synthetic training tasks of a seed, and 9001 are asked for"):
         list(parts("webshop", "synthetic", 9001))
-
-
-def test_a_task_that_its_expert_cannot_solve_gives_no_pair(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Helpless:
-        def __init__(self, *about: Any) -> None: ...
-
-        def actions(self, task: Any) -> list[str]:
-            raise NoSolution("no path was found")
-
-    real = training.BY_NAME["webshop"]
-    monkeypatch.setitem(training.BY_NAME, "webshop", type("Of", (), {"expert": Helpless, "name": real.name}))
-    with pytest.raises(NoNegative, match="no path was found"):
-        Skipping("webshop", None, "synthetic").actions(None)  # type: ignore[arg-type]
 
 
 def test_the_command_says_what_is_missing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -17,13 +17,13 @@ import pytest
 from safetensors.numpy import save_file
 
 from statefactory.reward_models import adapters, backbones
-from statefactory.reward_models.adapters import Adapter
-from statefactory.reward_models.campaign import Campaign, rehearse, run_all, wall
+from statefactory.reward_models.__main__ import main
+from statefactory.reward_models.adapters import Adapter, UnusableAdapter
 from statefactory.reward_models.preferences.pairs import write_preferences
 from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
 from statefactory.reward_models.scoring import Scorer
 from statefactory.reward_models.texts import Tokeniser
-from statefactory.reward_models.training import OtherTraining, examples_of, last_checkpoint, other_goals, train
+from statefactory.reward_models.training import examples_of, last_checkpoint, other_goals, train
 from tiny_backbone import LAYERS, tiny_backbone, toy_preferences
 
 ROWS = toy_preferences(12)
@@ -197,9 +197,9 @@ def test_recomputing_activations_changes_no_weight(done: Adapter, plan: Recipe, 
 def test_another_recipe_or_other_rows_in_the_same_folder_are_an_error_that_names_them(
     done: Adapter, plan: Recipe
 ) -> None:
-    with pytest.raises(OtherTraining, match="rank: 16 there, 4 now"):
+    with pytest.raises(UnusableAdapter, match="rank: 16 there, 4 now"):
         train("toy", ROWS[:3], replace(plan, rank=4), done.folder)
-    with pytest.raises(OtherTraining, match="rows: "):
+    with pytest.raises(UnusableAdapter, match="rows: "):
         train("toy", ROWS[:1], plan, done.folder)
     assert train("toy", ROWS[:3], plan, done.folder).card == done.card
 
@@ -296,20 +296,20 @@ def test_the_presets_are_the_paper_s_and_a_recipe_rejects_what_it_has_not() -> N
         recipe(rank=0)
 
 
-def test_a_campaign_trains_each_adapter_once(plan: Recipe, tmp_path: Path) -> None:
+def test_the_command_trains_each_adapter_once(plan: Recipe, tmp_path: Path) -> None:
     for domain in ("alfworld", "webshop"):
         write_preferences(tmp_path / "data" / f"{domain}.parquet", toy_preferences(4, domain))
-    campaign = Campaign(tmp_path / "data", tmp_path / "adapters", plan, ("alfworld", "all"), each=2)
-    folders = run_all(campaign, workers=1)
-    cards = [adapters.read(folder).card for folder in folders]
+    changed = [f"{name}={getattr(plan, name)}" for name in ("base", "layers", "learning_rate", "warmup_steps")]
+    command = ["train", "--preferences", str(tmp_path / "data"), "--adapters", str(tmp_path), "--each", "2",
+               "--workers", "1", "--set", *changed, "--domain"]  # fmt: skip
+    times = []
+    for _ in range(2):
+        assert [main([*command, name]) for name in ("alfworld", "all")] == [0, 0]
+        times.append([(tmp_path / name / adapters.CARD).stat().st_mtime_ns for name in ("alfworld", "all")])
+    assert times[0] == times[1]
+    cards = [adapters.read(tmp_path / name).card for name in ("alfworld", "all")]
     assert [card["pairs"] for card in cards] == [4, 4] and cards[1]["domains"] == ["alfworld", "webshop"]
     assert set(cards[1]["data"]) == {"alfworld.parquet", "webshop.parquet"}
-    changed = [(folder / adapters.CARD).stat().st_mtime_ns for folder in folders]
-    assert run_all(campaign, workers=1) == folders
-    assert [(folder / adapters.CARD).stat().st_mtime_ns for folder in folders] == changed
-    estimates = rehearse(replace(campaign, names=("all",)), workers=1)
-    assert [of.tokens for of in estimates] == [cards[1]["tokens"]]
-    assert max(of.seconds for of in estimates) <= wall(estimates, 2) <= wall(estimates, 1)
 
 
 def test_the_real_backbone_scores_all_prefixes_at_once_as_one_by_one() -> None:
