@@ -17,7 +17,7 @@ from random import Random
 from lab.models.noise import corruption
 from lab.models.rules import rule
 from standins.statefactory import alfworld
-from standins.statefactory.alfworld.tasks import AGENT, LAMP, NAME, NAMES, NOTHING, TOOLS, TREATMENTS, kind, placed
+from standins.statefactory.alfworld import AGENT, LAMP, NAME, NAMES, NOTHING, TOOLS, TREATMENTS, kind, placed
 from standins.statefactory.languages import Entities
 from statefactory.planning.prompts import Predicted, PredictFields, predict_prompt
 from statefactory.state import Entity

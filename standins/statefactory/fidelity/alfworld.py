@@ -25,7 +25,7 @@ from random import Random
 from typing import Any
 
 from standins.statefactory import alfworld as language
-from standins.statefactory.alfworld.tasks import AGENT, HAND, LAMP, NOTHING, kind, placed
+from standins.statefactory.alfworld import AGENT, HAND, LAMP, NOTHING, kind, placed
 from standins.statefactory.fidelity import Compared, Fact, facts
 from statefactory.state import Entity
 from worlds.alfworld import AlfWorld, HouseholdTask, load

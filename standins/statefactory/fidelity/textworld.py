@@ -26,7 +26,7 @@ from typing import Any
 
 from standins.statefactory.fidelity import UNSEEN, Compared, Fact, facts
 from standins.statefactory.languages import Entities, named
-from standins.statefactory.textworld.words import INVENTORY, YOU
+from standins.statefactory.textworld import INVENTORY, YOU
 from worlds.textworld import QuestTask, load
 
 AGAINST = "the simulator's state"
