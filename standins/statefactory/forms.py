@@ -116,4 +116,4 @@ def _form(
 
 
 def _filled(text: str, known: Mapping[str, str]) -> str:
-    return re.sub(r"\b[A-Z]{2,}\b", lambda word: known.get(word[0], word[0]), text)
+    return re.sub(r"(?<![A-Z])[A-Z]{2,}(?![A-Z])", lambda word: known.get(word[0], word[0]), text)
