@@ -34,7 +34,6 @@ from worlds.alfworld.package_files import named, package
 from worlds.alfworld.tasks import Rules
 from worlds.alfworld.world import fast_game
 
-AGAINST = "the simulator's state"
 RANDOM_STEPS = 40
 SPLITS = {"official": ("valid_seen", "valid_unseen"), "synthetic": ("valid_unseen",)}
 UNSAID = {("power", "off"), ("holding", NOTHING)}

@@ -29,7 +29,6 @@ from standins.statefactory.languages import Entities, named
 from standins.statefactory.textworld import INVENTORY, YOU
 from worlds.textworld import QuestTask, load
 
-AGAINST = "the simulator's state"
 RANDOM_STEPS = 40
 PORTABLE = {"o", "f", "k", "meal"}
 DIRECTIONS = ("north", "south", "east", "west")
