@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from standins.statefactory.forms import as_entities, as_facts
+from standins.statefactory.languages import Entities
 from standins.statefactory.scienceworld.descriptions import Thing
-from statefactory.state import Entity, entity
+from statefactory.state import Entity
 
 AGENT = "agent"
 CARRIED = "inventory"
@@ -46,22 +48,16 @@ class Memory:
     """Known entities, changeable. `facts` maps identities to attributes."""
 
     def __init__(self, known: Iterable[Entity]) -> None:
-        self._before = {e.identity: e for e in known}
-        self.facts = {name: {a.name: a.value for a in e.attributes} for name, e in self._before.items()}
+        self._before = {entity.identity: entity for entity in known}
+        self.facts = as_facts(self._before.values())
 
-    def entities(self) -> tuple[Entity, ...]:
-        return tuple(self._entity(identity, facts) for identity, facts in self.facts.items() if facts)
-
-    def _entity(self, identity: str, facts: dict[str, str]) -> Entity:
-        """The same one as before where nothing changed: that spares most of the time."""
-        before = self._before.get(identity)
-        if (
-            before
-            and len(before.attributes) == len(facts)
-            and all(facts.get(a.name) == a.value for a in before.attributes)
-        ):
-            return before
-        return entity(identity, facts)
+    def entities(self) -> Entities:
+        """What is known. Of an entity of which nothing is new the attributes keep their order."""
+        return tuple(
+            before if set(before.attributes) == set(after.attributes) else after
+            for after in as_entities(self.facts)
+            for before in [self._before.get(after.identity, after)]
+        )
 
     # --- places ---------------------------------------------------------------------------------------------------
 
