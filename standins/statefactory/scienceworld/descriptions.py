@@ -46,18 +46,18 @@ _POWER = {"activated": "on", "deactivated": "off"}
 def things(text: str) -> list[tuple[str, Thing]]:
     """All things of a list that fills the text. Raises NoDescription."""
     reader = _Reader(text.strip())
-    found = reader.items("in")
+    listed = reader.items("in")
     if reader.rest().strip(" ."):
         raise NoDescription(reader.rest())
-    return found
+    return listed
 
 
 def thing(text: str) -> Thing:
     """The one thing that the text describes. Raises NoDescription."""
-    found = things(text)
-    if len(found) != 1:
+    listed = things(text)
+    if len(listed) != 1:
         raise NoDescription(text)
-    return found[0][1]
+    return listed[0][1]
 
 
 class _Reader:
@@ -75,13 +75,13 @@ class _Reader:
         if self._depth > DEPTH:
             raise NoDescription(self.rest())
         if self._take(re.compile("nothing")):
-            found = []
+            listed = []
         else:
-            found = [(preposition, self._thing())]
+            listed = [(preposition, self._thing())]
             while self._take(re.compile(r"\s*,\s+(?:and )?")):
-                found.append((preposition, self._thing()))
+                listed.append((preposition, self._thing()))
         self._depth -= 1
-        return found
+        return listed
 
     def _thing(self) -> Thing:
         self._take(_ARTICLE)
@@ -92,29 +92,29 @@ class _Reader:
         if not name or not name[0].strip():
             raise NoDescription(self.rest())
         self._at -= len(name[0]) - len(name[0].rstrip())
-        found = _named(name[0].strip())
-        while self._holds(found) or self._property(found):
+        item = _named(name[0].strip())
+        while self._holds(item) or self._property(item):
             pass
-        return found
+        return item
 
-    def _holds(self, found: Thing) -> bool:
+    def _holds(self, item: Thing) -> bool:
         """Read what the thing holds, if that comes next."""
         if self._take(_CONTAINING):
-            found.inside = [*(found.inside or []), *self.items("in")]
+            item.inside = [*(item.inside or []), *self.items("in")]
             return self._end(r"\s*\.?\)")
         if self._take(_ON_PLANE):
-            found.inside = self.items("on")
+            item.inside = self.items("on")
             return True
         where = self._take(_ON_OR_IN)
         if not where:
             return False
-        found.inside = [*(found.inside or []), *self.items("on" if where[1] == "On" else "in")]
+        item.inside = [*(item.inside or []), *self.items("on" if where[1] == "On" else "in")]
         return self._end(r"\s*(?:\.\s?|$|(?=[,)]))")
 
-    def _property(self, found: Thing) -> bool:
+    def _property(self, item: Thing) -> bool:
         for form, name in _PROPERTIES:
             if match := self._take(form):
-                found.facts[name] = _value(name, match[1])
+                item.facts[name] = _value(name, match[1])
                 return True
         return False
 

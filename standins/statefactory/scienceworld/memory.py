@@ -85,10 +85,10 @@ class Memory:
         for other in inside:
             steps = self.path(other)
             self._write(self.facts[other], (*steps[: len(steps) - depth], *path), room)
-        for other, its in self.facts.items():
+        for other, attributes in self.facts.items():
             holder = path[:1] and base(other) == path[0][1]
-            if holder and its.get("room") == room and self.path(other) == path[1:]:
-                its.pop("contents", None)  # it is no longer empty
+            if holder and attributes.get("room") == room and self.path(other) == path[1:]:
+                attributes.pop("contents", None)  # it is no longer empty
 
     def inside(self, identity: str) -> list[str]:
         """What is known to be directly on or in a thing."""
@@ -119,10 +119,10 @@ class Memory:
         if not facts.keys() & {"location", "room"}:
             return
         path, room, name = self.path(identity), facts.get("room"), base(identity)
-        for other, its in self.facts.items():
-            steps = _path(its)
+        for other, attributes in self.facts.items():
+            steps = _path(attributes)
             above = len(steps) - len(path)
-            if above > 0 and steps[above:] == path and steps[above - 1][1] == name and its.get("room") == room:
+            if above > 0 and steps[above:] == path and steps[above - 1][1] == name and attributes.get("room") == room:
                 yield other
 
     def _write(self, facts: dict[str, str], path: Path, room: str | None) -> None:
@@ -199,11 +199,11 @@ class Memory:
         beside = sum(plain(i) == name and self.path(i) == path and self.room_of(i) == room for i in seen)
         if beside:
             name = f"{ORDINALS[beside]}{name}" if beside < len(ORDINALS) else f"{name} number {beside + 1}"
-        place = _written(path[:1], room)
+        nearest = _written(path[:1], room)
         whole = f"{_written(path, room)} in {room}"
         numbered = (f"{name} {whole}, {number}" for number in range(2, len(named) + 3))
-        tried = (name, f"{name} {place}", f"{name} {whole}", *numbered)
-        return next(identity for identity in tried if identity not in self.facts)
+        candidates = (name, f"{name} {nearest}", f"{name} {whole}", *numbered)
+        return next(identity for identity in candidates if identity not in self.facts)
 
     def _placed(self, identity: str) -> bool:
         return "location" in self.facts[identity]

@@ -103,9 +103,9 @@ def _focuses(memory: Memory, groups: Groups, action: str, text: str) -> None:
 
 def _fells(memory: Memory, groups: Groups, action: str, text: str) -> None:
     identity = groups["thing"]
-    place = memory.path(identity), memory.room_of(identity) or memory.room
+    path, room = memory.path(identity), memory.room_of(identity) or memory.room
     memory.leave(identity)
-    memory.put(memory.known("wood"), *place)
+    memory.put(memory.known("wood"), path, room)
 
 
 def _digs(memory: Memory, groups: Groups, action: str, text: str) -> None:

@@ -23,7 +23,7 @@ POWER_SOURCES = {
 }
 _STAGE = re.compile(r"(.+?)( plant)? in life stage (\d)")
 _COUNT = re.compile(r"focus on the (\d+) life stages")
-# The places of stages in a life, as descriptions word them.
+# The order of the stages of a life, as descriptions word them.
 ANIMAL_STAGES = {
     "egg": 1, "hatchling": 2, "baby": 2, "tadpole": 2, "caterpillar": 2, "juvenile": 3, "pupa": 3, "adult": 4,
 }  # fmt: skip
@@ -104,8 +104,8 @@ def _focused(goal: str, wanted: Entities, state: Sequence[Entity], observation: 
     if not match:
         return wanted
     # The answer may put more words before the thing's own name.
-    said = f" {match[1]}"
-    focused = [e for e in state if e.value("focus") == FOCUSED and said.endswith(f" {plain(e.identity)}")]
+    focus = f" {match[1]}"
+    focused = [e for e in state if e.value("focus") == FOCUSED and focus.endswith(f" {plain(e.identity)}")]
     taken = {e.identity for e in wanted}
     new = next((e for e in reversed(focused) if e.identity not in taken), None)
     waiting = next((e.identity for e in wanted if KINDS.fullmatch(e.identity) and e.value("focus")), None)
@@ -145,12 +145,12 @@ def _is_due(thing: Entity, staged: re.Match[str], goal: str, earlier: Sequence[E
     species, number, name = staged[1], int(staged[3]), plain(thing.identity)
     if "living thing" not in _kinds(name) or not (f" {species} " in f" {name} " or name in NAMED_BY_STAGE):
         return False
-    places = PLANT_STAGES if staged[2] else ANIMAL_STAGES
-    place, *before = (places.get(e.value("stage") or "", 0) for e in (thing, *earlier))
+    stages = PLANT_STAGES if staged[2] else ANIMAL_STAGES
+    stage, *before = (stages.get(e.value("stage") or "", 0) for e in (thing, *earlier))
     # A species of fewer stages leaves some out: a bear has no egg.
     count = _COUNT.search(goal)
-    spare = len(set(places.values())) - (int(count[1]) if count else len(places))
-    return number <= place <= number + spare and place > max(before, default=0)
+    spare = len(set(stages.values())) - (int(count[1]) if count else len(stages))
+    return number <= stage <= number + spare and stage > max(before, default=0)
 
 
 def _kinds(name: str) -> tuple[str, ...]:
@@ -167,8 +167,8 @@ def _kinds(name: str) -> tuple[str, ...]:
 def _sourced(wanted: Entities, state: Sequence[Entity]) -> Entities:
     """A power source of a kind becomes the first one of the kind that is known."""
     seen = [e.identity for e in state]
-    found = {kind: next((i for i in seen if plain(i) in names), kind) for kind, names in POWER_SOURCES.items()}
-    return tuple(Entity(found.get(e.identity, e.identity), e.attributes) for e in wanted)
+    sources = {kind: next((i for i in seen if plain(i) in names), kind) for kind, names in POWER_SOURCES.items()}
+    return tuple(Entity(sources.get(e.identity, e.identity), e.attributes) for e in wanted)
 
 
 def _measured(goal: str, wanted: Entities, state: Sequence[Entity]) -> Entities:
