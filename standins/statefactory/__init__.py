@@ -6,6 +6,7 @@ world is opened, and no score, plan or simulator state is known to them.
     answers      rules for the three modules, at every level of representation; registered by `statefactory.extraction`
     noise        how `rules@p` goes wrong: plausible wrong answers, drawn by a seed
     languages    the protocol of a world's language, and which one a task is worded in
+    forms        sentence forms as YAML beside each language: patterns and the facts that they state
     alfworld, blocksworld, scienceworld, textworld, webshop
                  one language each: templated sentences to entities, tasks to goal states
     fidelity     F1 of the facts that the rules read, against the simulator's state or a hand-checked sample

@@ -9,15 +9,15 @@ and ("hand", content = "empty" | "red block"). A position is in the observation'
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
+from standins.statefactory.forms import Fact, first, forms
 from standins.statefactory.languages import Entities, Reading
 from statefactory.state import Attribute, Entity, from_facts
 
-Fact = tuple[str, Attribute]  # a block or the hand, and what is said of it
-
 HAND = "hand"
-_BLOCK = r"((?:[\w-]+ ){1,2}block(?: \d+)?)"
+_FILE = Path(__file__).with_name("blocksworld.yaml")
 _SEPARATOR = re.compile(r"\s*(?:,\s*(?:and\s+)?|\band\s+(?=the\s)|\.\s*)")
 _BLOCKS = re.compile(r"(?:the |holding )((?:(?!the |holding )[\w-]+ ){1,2}?block(?: \d+)?)")
 _REFUSAL = re.compile(r"this is not possible; nothing has changed\.?")
@@ -25,16 +25,16 @@ _REFUSAL = re.compile(r"this is not possible; nothing has changed\.?")
 
 def is_goal(goal: str) -> bool:
     """Whether the task is nothing but clauses about blocks."""
-    found, unread = _clauses(goal)
-    return bool(found) and not unread
+    facts, unread = _clauses(goal)
+    return bool(facts) and not unread
 
 
 def read(known: Sequence[Entity], action: str, observation: str) -> Reading:
     """The blocks as the observation has them; what was known stays where it states nothing."""
     if _REFUSAL.fullmatch(_plain(observation)):
         return Reading(tuple(known))
-    found, unread = _clauses(observation)
-    return Reading(from_facts(_completed(found)) if found else tuple(known), unread)
+    facts, unread = _clauses(observation)
+    return Reading(from_facts(_completed(facts)) if facts else tuple(known), unread)
 
 
 def relevant(goal: str, known: Sequence[Entity]) -> Entities:
@@ -53,40 +53,14 @@ def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], obser
     return tuple(wanted)
 
 
-def _position(block: str, where: str) -> Fact:
-    return block, Attribute("position", where)
-
-
-def _top(block: str, what: str) -> Fact:
-    return block, Attribute("top", what)
-
-
-# The forms of a clause, and the fact that each states.
-CLAUSES: tuple[tuple[re.Pattern[str], Callable[..., Fact]], ...] = tuple(
-    (re.compile(form), fact)
-    for form, fact in (
-        (f"(?:the )?{_BLOCK} is clear", lambda block: _top(block, "clear")),
-        ("(?:the )?hand is empty", lambda: (HAND, Attribute("content", "empty"))),
-        (
-            f"(?:the )?hand is (?:currently )?holding (?:the )?{_BLOCK}",
-            lambda block: (HAND, Attribute("content", block)),
-        ),
-        (
-            f"(?:the )?{_BLOCK} is on top of (?:the )?{_BLOCK}",
-            lambda upper, lower: _position(upper, f"on top of the {lower}"),
-        ),
-        (f"(?:the )?{_BLOCK} is on the table", lambda block: _position(block, "on the table")),
-    )
-)
-
-
 def _clauses(text: str) -> tuple[list[Fact], tuple[str, ...]]:
     """The facts that the clauses of a text state, and the clauses that are in no form."""
-    facts, unread = [], []
+    facts: list[Fact] = []
+    unread = []
     for clause in filter(None, _SEPARATOR.split(_plain(text))):
-        fact = next((fact(*match.groups()) for form, fact in CLAUSES if (match := form.fullmatch(clause))), None)
-        if fact:
-            facts.append(fact)
+        if reading := first(forms(_FILE, "clauses"), clause):
+            form, groups = reading
+            facts += form.stated(groups)
         else:
             unread.append(clause)
     return facts, tuple(unread)
@@ -98,8 +72,8 @@ def _completed(facts: Sequence[Fact]) -> list[Fact]:
     clear = {block for block, fact in facts if fact == Attribute("top", "clear")}
     standing = [block for block, fact in facts if fact.name == "position"]
     # PlanBench's text lists every clear block, so that silence says covered.
-    covered = [_top(block, "covered") for block in standing if block not in clear]
-    return [*facts, *(_position(block, "in the hand") for block in held), *covered]
+    covered = [(block, Attribute("top", "covered")) for block in standing if block not in clear]
+    return [*facts, *((block, Attribute("position", "in the hand")) for block in held), *covered]
 
 
 def _plain(text: str) -> str:

@@ -17,7 +17,8 @@ from random import Random
 from lab.models.noise import corruption
 from lab.models.rules import rule
 from standins.statefactory import alfworld
-from standins.statefactory.alfworld.tasks import AGENT, LAMP, NAME, NAMES, NOTHING, TOOLS, TREATMENTS, kind, placed
+from standins.statefactory.alfworld import AGENT, LAMP, NAME, NAMES, NOTHING, TOOLS, TREATMENTS, kind, placed
+from standins.statefactory.forms import as_facts
 from standins.statefactory.languages import Entities
 from statefactory.planning.prompts import Predicted, PredictFields, predict_prompt
 from statefactory.state import Entity
@@ -88,7 +89,7 @@ class Room:
                 together.append({here, *NAMES.findall(faced[1])})
                 self.facing[here] = text
             together.append({here, *(name for pair in HANDLED.findall(text) for name in pair if name)})
-        self.known = {entity.identity: {a.name: a.value for a in entity.attributes} for entity in self.read}
+        self.known = as_facts(self.read)
         self.here = here
         self.near = {here}.union(*(places for places in together if here in places))
         self.held = self.get(AGENT, "holding") or NOTHING
@@ -129,24 +130,24 @@ class Room:
         return f"You {how} the {place}." + (self.shown(place, "open") if how == "open" else "")
 
     def take(self, thing: str, place: str) -> str:
-        able = self.held == NOTHING and self.reachable(thing) and self.get(thing, "location") == placed(place)
-        return f"You pick up the {thing} from the {place}." if able else ""
+        possible = self.held == NOTHING and self.reachable(thing) and self.get(thing, "location") == placed(place)
+        return f"You pick up the {thing} from the {place}." if possible else ""
 
     def move(self, thing: str, place: str) -> str:
-        able = self.held == thing and place in self.near and self.get(place, "door") != "closed"
-        return f"You move the {thing} to the {place}." if able else ""
+        possible = self.held == thing and place in self.near and self.get(place, "door") != "closed"
+        return f"You move the {thing} to the {place}." if possible else ""
 
     def treat(self, how: str, thing: str, place: str) -> str:
-        able = self.held == thing and place in self.near and kind(place) in TOOLS[TREATMENTS[how]]
-        return f"You {how} the {thing} using the {place}." if able else ""
+        possible = self.held == thing and place in self.near and kind(place) in TOOLS[TREATMENTS[how]]
+        return f"You {how} the {thing} using the {place}." if possible else ""
 
     def use(self, thing: str) -> str:
         # However often it is used.
         return f"You turn on the {thing}." if kind(thing) == LAMP and self.reachable(thing) else ""
 
     def cut(self, thing: str, knife: str) -> str:
-        able = self.held == knife and kind(knife) in KNIVES and self.reachable(thing)
-        return f"You sliced the {thing} with the {knife}." if able else ""
+        possible = self.held == knife and kind(knife) in KNIVES and self.reachable(thing)
+        return f"You sliced the {thing} with the {knife}." if possible else ""
 
     def examine(self, what: str) -> str:
         if what in self.near:
@@ -196,14 +197,15 @@ def enumerated(names: Sequence[str]) -> str:
 def solved(goal: str, known: Sequence[Entity]) -> bool:
     """Whether as many things of a kind as the task wants are as it wants them, two of them in the same place."""
     wanted = Counter((entity.identity.split(" ")[-1], entity.attributes) for entity in alfworld.blueprint(goal))
-    found = Counter(
-        (of, so, values.get("location"))
-        for of, so in wanted
-        for name, values in ((one.identity, {a.name: a.value for a in one.attributes}) for one in known)
+    facts = as_facts(known)
+    fulfilled = Counter(
+        (thing, attributes, values.get("location"))
+        for thing, attributes in wanted
+        for name, values in facts.items()
         # A place of the kind that is wanted will do: "on desk 2" is "on desk".
-        if kind(name) == of and all(f"{values.get(a.name, '')} ".startswith(f"{a.value} ") for a in so)
+        if kind(name) == thing and all(f"{values.get(a.name, '')} ".startswith(f"{a.value} ") for a in attributes)
     )
-    most = {key: max((n for (*same, _), n in found.items() if tuple(same) == key), default=0) for key in wanted}
+    most = {key: max((n for (*same, _), n in fulfilled.items() if tuple(same) == key), default=0) for key in wanted}
     return bool(wanted) and all(most[key] >= count for key, count in wanted.items())
 
 

@@ -15,11 +15,11 @@ from random import Random
 from typing import TypeVar
 
 from lab.models.prompts import AnswerModel
+from standins.statefactory.languages import Entities
 from statefactory.prompts import Interpreted, InterpretFields, Perceived, PerceiveFields, Refined, RefineFields
 from statefactory.state import Entity, Level, State, at_level, from_level
 
 A = TypeVar("A", bound=AnswerModel)
-Entities = tuple[Entity, ...]
 
 
 def noisy_perceive(level: Level, fields: PerceiveFields, answer: Perceived, random: Random) -> Perceived:
@@ -46,28 +46,32 @@ def _with(answer: A, name: str, state: State) -> A:
 
 def _missed_or_mixed_up(known: Entities, offered: Sequence[Entity], random: Random) -> Entities:
     """By a coin's toss; where no other object has a value to offer, one is missed."""
-    places = list(_exchangeable(known, offered))
-    if not places or random.random() < 0.5:
+    choices = list(_exchangeable(known, offered))
+    if not choices or random.random() < 0.5:
         return _without_one(known, random)
-    place, number, values = random.choice(places)
-    attributes = list(known[place].attributes)
+    index, number, values = random.choice(choices)
+    attributes = list(known[index].attributes)
     attributes[number] = replace(attributes[number], value=random.choice(values))
-    return (*known[:place], replace(known[place], attributes=tuple(attributes)), *known[place + 1 :])
+    return (*known[:index], replace(known[index], attributes=tuple(attributes)), *known[index + 1 :])
 
 
 def _exchangeable(known: Entities, offered: Sequence[Entity]) -> Iterator[tuple[int, int, list[str]]]:
-    """The places of attributes of which something else is said, of another object; and what that is."""
-    said: dict[str, dict[str, str]] = {}
+    """The indices of attributes that have another value for another object, of entity and attribute; and the values."""
+    owners: dict[str, dict[str, str]] = {}  # of each attribute's values the first object that has it
     for entity in offered:
         for attribute in entity.attributes:
-            said.setdefault(attribute.name, {}).setdefault(attribute.value, entity.identity)
-    for place, entity in enumerate(known):
+            owners.setdefault(attribute.name, {}).setdefault(attribute.value, entity.identity)
+    for index, entity in enumerate(known):
         for number, attribute in enumerate(entity.attributes):
-            values = [v for v, of in said[attribute.name].items() if v != attribute.value and of != entity.identity]
+            values = [
+                value
+                for value, owner in owners[attribute.name].items()
+                if value != attribute.value and owner != entity.identity
+            ]
             if values:
-                yield place, number, values
+                yield index, number, values
 
 
 def _without_one(known: Entities, random: Random) -> Entities:
-    gone = random.randrange(len(known)) if known else 0
-    return known[:gone] + known[gone + 1 :]
+    index = random.randrange(len(known)) if known else 0
+    return known[:index] + known[index + 1 :]

@@ -58,7 +58,7 @@ def chosen(own: Act, fields: ChooseFields) -> Chosen:
 
 def obeying(own: Act, fields: RatedFields) -> Act:
     """The candidate of the highest reward; its own action in its own words."""
-    best = max(fields.candidates, key=lambda one: one.reward)  # the first of equals
+    best = max(fields.candidates, key=lambda candidate: candidate.reward)  # the first of equals
     return own if best.action == own.action else Act(thought="The highest reward.", action=best.action)
 
 

@@ -6,17 +6,16 @@ the table and holding as a block's position; clear, and of the other standing bl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 
+from standins.statefactory import blocksworld
 from standins.statefactory.fidelity import UNSEEN, Compared, Fact, facts
-from standins.statefactory.languages import named
-from worlds.blocksworld import BlocksTask, load
+from worlds.blocksworld import BlocksTask, BlocksWorld, load
 from worlds.blocksworld.expert import Expert
 from worlds.blocksworld.state import State
 from worlds.blocksworld.wording import block_name, read_action
 
-AGAINST = "the simulator's state"
 RANDOM_STEPS = 20
 
 
@@ -25,20 +24,24 @@ def compared(games: int, seed: int = 0) -> Iterator[Compared]:
     with load("synthetic", UNSEEN + seed, count=games) as world:
         expert = Expert(world)
         for number, task in enumerate(world.tasks("test")):
-            yield from played(task, expert.actions(task))
-            yield from played(task, _random(task, Random(f"fidelity {seed} {number}")))
+            yield from _played(world, task, expert.actions(task))
+            yield from _played(world, task, [None] * RANDOM_STEPS, Random(f"fidelity {seed} {number}"))
 
 
-def played(task: BlocksTask, actions: Iterable[str]) -> Iterator[Compared]:
-    """A problem's steps, the first observation among them; the world's text is read, its simulator followed beside."""
-    with load("synthetic", count=1) as world:
-        read, state = named("blocksworld").read, task.problem.start
-        reading = read((), "", world.reset(task).text)
+def _played(
+    world: BlocksWorld, task: BlocksTask, actions: Sequence[str | None], random: Random | None = None
+) -> Iterator[Compared]:
+    """A problem's steps; the simulator is followed beside. None stands for a random action."""
+    step, state = world.reset(task), task.problem.start
+    reading = blocksworld.read((), "", step.text)
+    yield Compared(facts(reading.known), true(state), reading.unparsed)
+    for planned in actions:
+        # Now and then one that is refused.
+        action = random.choice((*step.actions, "open the box")) if random else planned or ""
+        step, move = world.step(action), read_action(action, state.blocks)
+        state = state.after(move) if move in state.actions() else state
+        reading = blocksworld.read(reading.known, action, step.text)
         yield Compared(facts(reading.known), true(state), reading.unparsed)
-        for action in actions:
-            state = _after(state, action)
-            reading = read(reading.known, action, world.step(action).text)
-            yield Compared(facts(reading.known), true(state), reading.unparsed)
 
 
 def true(state: State) -> frozenset[Fact]:
@@ -54,17 +57,3 @@ def _true(state: State) -> Iterator[Fact]:
         for lower, block in zip((None, *tower), tower, strict=False):
             yield block_name(block), "position", f"on top of the {block_name(lower)}" if lower else "on the table"
             yield block_name(block), "top", "clear" if block == tower[-1] else "covered"
-
-
-def _random(task: BlocksTask, random: Random) -> Iterator[str]:
-    with load("synthetic", count=1) as world:
-        step = world.reset(task)
-        for _ in range(RANDOM_STEPS):
-            action = random.choice((*step.actions, "open the box"))  # now and then one that is refused
-            yield action
-            step = world.step(action)
-
-
-def _after(state: State, action: str) -> State:
-    wanted = read_action(action, state.blocks)
-    return state.after(wanted) if wanted in state.actions() else state

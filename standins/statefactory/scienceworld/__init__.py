@@ -15,11 +15,9 @@ import re
 from collections.abc import Sequence
 
 from standins.statefactory.languages import Entities, Reading
-from standins.statefactory.scienceworld.anchoring import anchor
-from standins.statefactory.scienceworld.goals import goal_of
 from standins.statefactory.scienceworld.memory import Memory
-from standins.statefactory.scienceworld.relevance import kept
 from standins.statefactory.scienceworld.sentences import disconnect, say
+from standins.statefactory.scienceworld.tasks import anchor, goal_of, kept
 from standins.statefactory.scienceworld.views import describe
 from statefactory.state import Entity
 

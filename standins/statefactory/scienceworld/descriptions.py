@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from standins.statefactory.forms import first, forms, pattern, sections
+
+FILE = Path(__file__).with_name("forms.yaml")
 DEPTH = 40  # deeper nesting is no description that the world writes
 
 
@@ -31,29 +35,10 @@ _CONTAINING = re.compile(r",?(?: with)? \(containing ")
 _ON_OR_IN = re.compile(r"\.? ?(On|In|Inside) the [^,.()\n:]+? (?:is|you see): ?\n?\t?")
 _ON_PLANE = re.compile(r", with: ")
 
-# What may follow a name; each pattern's groups are the values of the attributes.
-_PROPERTIES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
-    (re.compile(pattern), names)
-    for pattern, names in (
-        (r", which is (?:turned )?(on|off|activated|deactivated|flushing)(?![a-z])", ("power",)),
-        (r",? (?:which is|\(that is) (open|closed)\)?", ("openness",)),
-        (r", currently reading a temperature of (-?\d+ degrees celsius)", ("reading",)),
-        (r"\.? ?The (?:[^,.()\n]+? door|drawer) is (open|closed)\.? ?", ("openness",)),
-        (r"\.? ?The drain is (open|closed)\.? ?", ("drain",)),
-        (r"\.? The artist is listed as ([^,.()\n]+)\.?", ("artist",)),
-        (r"\.? ?The time reads (\d+ ticks)\.?", ("time",)),
-        (r"\.? ?its terminal 1 is connected to: (?:an? )?([^,.()\n]+)\. ?", ("terminal-1",)),
-        (r"\.? ?its terminal 2 is connected to: (?:an? )?([^,.()\n]+)\. ?", ("terminal-2",)),
-        (r"\.? ?its anode is connected to: (?:an? )?([^,.()\n]+)\. ?", ("anode",)),
-        (r"\.? ?its cathode is connected to: (?:an? )?([^,.()\n]+)\. ?", ("cathode",)),
-        (r"\.  ?it is connected to: (?:an? )?([^,.()\n]+)\.?", ("connection",)),
-        (r" \(that looks (unwell)\)", ("condition",)),
-        (r" \((on fire)\)", ("condition",)),
-        (r", that is (covered in pollen)", ("condition",)),
-        (r" in the ([a-z]+) stage", ("stage",)),
-        (r", and (?:an? )?([^,.()\n]+?) leaves", ("leaves",)),
-    )
-)
+# What may follow a name, and the attribute that its group is a value of.
+_PROPERTIES = [
+    (pattern(FILE, form), name) for name, patterns in sections(FILE)["properties"].items() for form in patterns
+]
 _TERMINALS = ("terminal-1", "terminal-2", "anode", "cathode", "connection")
 _POWER = {"activated": "on", "deactivated": "off"}
 
@@ -61,18 +46,18 @@ _POWER = {"activated": "on", "deactivated": "off"}
 def things(text: str) -> list[tuple[str, Thing]]:
     """All things of a list that fills the text. Raises NoDescription."""
     reader = _Reader(text.strip())
-    found = reader.items("in")
+    listed = reader.items("in")
     if reader.rest().strip(" ."):
         raise NoDescription(reader.rest())
-    return found
+    return listed
 
 
 def thing(text: str) -> Thing:
     """The one thing that the text describes. Raises NoDescription."""
-    found = things(text)
-    if len(found) != 1:
+    listed = things(text)
+    if len(listed) != 1:
         raise NoDescription(text)
-    return found[0][1]
+    return listed[0][1]
 
 
 class _Reader:
@@ -90,13 +75,13 @@ class _Reader:
         if self._depth > DEPTH:
             raise NoDescription(self.rest())
         if self._take(re.compile("nothing")):
-            found = []
+            listed = []
         else:
-            found = [(preposition, self._thing())]
+            listed = [(preposition, self._thing())]
             while self._take(re.compile(r"\s*,\s+(?:and )?")):
-                found.append((preposition, self._thing()))
+                listed.append((preposition, self._thing()))
         self._depth -= 1
-        return found
+        return listed
 
     def _thing(self) -> Thing:
         self._take(_ARTICLE)
@@ -107,30 +92,29 @@ class _Reader:
         if not name or not name[0].strip():
             raise NoDescription(self.rest())
         self._at -= len(name[0]) - len(name[0].rstrip())
-        found = _named(name[0].strip())
-        while self._holds(found) or self._property(found):
+        item = _named(name[0].strip())
+        while self._holds(item) or self._property(item):
             pass
-        return found
+        return item
 
-    def _holds(self, found: Thing) -> bool:
+    def _holds(self, item: Thing) -> bool:
         """Read what the thing holds, if that comes next."""
         if self._take(_CONTAINING):
-            found.inside = [*(found.inside or []), *self.items("in")]
+            item.inside = [*(item.inside or []), *self.items("in")]
             return self._end(r"\s*\.?\)")
         if self._take(_ON_PLANE):
-            found.inside = self.items("on")
+            item.inside = self.items("on")
             return True
         where = self._take(_ON_OR_IN)
         if not where:
             return False
-        found.inside = [*(found.inside or []), *self.items("on" if where[1] == "On" else "in")]
+        item.inside = [*(item.inside or []), *self.items("on" if where[1] == "On" else "in")]
         return self._end(r"\s*(?:\.\s?|$|(?=[,)]))")
 
-    def _property(self, found: Thing) -> bool:
-        for pattern, names in _PROPERTIES:
-            match = self._take(pattern)
-            if match:
-                found.facts |= {name: _value(name, text) for name, text in zip(names, match.groups(), strict=True)}
+    def _property(self, item: Thing) -> bool:
+        for form, name in _PROPERTIES:
+            if match := self._take(form):
+                item.facts[name] = _value(name, match[1])
                 return True
         return False
 
@@ -158,28 +142,13 @@ _SUBSTANCE = re.compile(r"(?:substance called )?(?:(solid|liquid|gaseous) )?(.+)
 _MATTER = {"gaseous": "gas"}
 _WATER = {"ice": "solid", "steam": "gas"}
 _STAGED = re.compile(r"(egg|baby|hatchling|juvenile|adult|dead) .+|.+ (egg|pupa|seed)|(tadpole|caterpillar)")
-_PICTURE = re.compile(r"((?:finger )?painting|drawing|picture) of (.+)")
-_TITLED = re.compile(r"(recipe|paper|document|note) titled (.+)")
-_GROWN = re.compile(r"(.+?) in the ([a-z]+) stage(?: with (?:an? )?(.+))?")
-_PLANE = re.compile(r"inclined plane with an? (.+) surface")
-_ON_SLOPE = re.compile(r"(.+?) (at the (?:top|bottom) of the plane|approximately \d+% down the plane)")
 
 
 def _named(name: str) -> Thing:
     """A thing from its name, with what the name itself says of it."""
-    picture, grown = _PICTURE.fullmatch(name), _GROWN.fullmatch(name)
-    titled = _TITLED.fullmatch(name)
-    plane, on_slope = _PLANE.fullmatch(name), _ON_SLOPE.fullmatch(name)
-    if picture:
-        return Thing(picture[1], {"subject": picture[2]})
-    if titled:
-        return Thing(titled[1], {"title": titled[2]})
-    if plane:
-        return Thing(name, {"surface": plane[1]})
-    if on_slope:
-        return Thing(on_slope[1], {"position": on_slope[2]})
-    if grown:
-        return Thing(grown[1], {"stage": grown[2]} | ({"trait": grown[3]} if grown[3] else {}))
+    if reading := first(forms(FILE, "names"), name):
+        facts = reading[1]
+        return Thing(facts.pop("thing"), facts)
     plain, facts = substance(name)
     burned = {"condition": "burned"} if name.startswith("burned ") else {}
     return Thing(plain, facts | life_stage(plain) | burned)

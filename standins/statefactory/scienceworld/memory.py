@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from standins.statefactory.forms import as_entities, as_facts
+from standins.statefactory.languages import Entities
 from standins.statefactory.scienceworld.descriptions import Thing
-from statefactory.state import Entity, entity
+from statefactory.state import Entity
 
 AGENT = "agent"
 CARRIED = "inventory"
@@ -46,22 +48,16 @@ class Memory:
     """Known entities, changeable. `facts` maps identities to attributes."""
 
     def __init__(self, known: Iterable[Entity]) -> None:
-        self._before = {e.identity: e for e in known}
-        self.facts = {name: {a.name: a.value for a in e.attributes} for name, e in self._before.items()}
+        self._before = {entity.identity: entity for entity in known}
+        self.facts = as_facts(self._before.values())
 
-    def entities(self) -> tuple[Entity, ...]:
-        return tuple(self._entity(identity, facts) for identity, facts in self.facts.items() if facts)
-
-    def _entity(self, identity: str, facts: dict[str, str]) -> Entity:
-        """The same one as before where nothing changed: that spares most of the time."""
-        before = self._before.get(identity)
-        if (
-            before
-            and len(before.attributes) == len(facts)
-            and all(facts.get(a.name) == a.value for a in before.attributes)
-        ):
-            return before
-        return entity(identity, facts)
+    def entities(self) -> Entities:
+        """What is known. Of an entity of which nothing is new the attributes keep their order."""
+        return tuple(
+            before if set(before.attributes) == set(after.attributes) else after
+            for after in as_entities(self.facts)
+            for before in [self._before.get(after.identity, after)]
+        )
 
     # --- places ---------------------------------------------------------------------------------------------------
 
@@ -89,10 +85,10 @@ class Memory:
         for other in inside:
             steps = self.path(other)
             self._write(self.facts[other], (*steps[: len(steps) - depth], *path), room)
-        for other, its in self.facts.items():
+        for other, attributes in self.facts.items():
             holder = path[:1] and base(other) == path[0][1]
-            if holder and its.get("room") == room and self.path(other) == path[1:]:
-                its.pop("contents", None)  # it is no longer empty
+            if holder and attributes.get("room") == room and self.path(other) == path[1:]:
+                attributes.pop("contents", None)  # it is no longer empty
 
     def inside(self, identity: str) -> list[str]:
         """What is known to be directly on or in a thing."""
@@ -123,10 +119,10 @@ class Memory:
         if not facts.keys() & {"location", "room"}:
             return
         path, room, name = self.path(identity), facts.get("room"), base(identity)
-        for other, its in self.facts.items():
-            steps = _path(its)
+        for other, attributes in self.facts.items():
+            steps = _path(attributes)
             above = len(steps) - len(path)
-            if above > 0 and steps[above:] == path and steps[above - 1][1] == name and its.get("room") == room:
+            if above > 0 and steps[above:] == path and steps[above - 1][1] == name and attributes.get("room") == room:
                 yield other
 
     def _write(self, facts: dict[str, str], path: Path, room: str | None) -> None:
@@ -203,11 +199,11 @@ class Memory:
         beside = sum(plain(i) == name and self.path(i) == path and self.room_of(i) == room for i in seen)
         if beside:
             name = f"{ORDINALS[beside]}{name}" if beside < len(ORDINALS) else f"{name} number {beside + 1}"
-        place = _written(path[:1], room)
+        nearest = _written(path[:1], room)
         whole = f"{_written(path, room)} in {room}"
         numbered = (f"{name} {whole}, {number}" for number in range(2, len(named) + 3))
-        tried = (name, f"{name} {place}", f"{name} {whole}", *numbered)
-        return next(identity for identity in tried if identity not in self.facts)
+        candidates = (name, f"{name} {nearest}", f"{name} {whole}", *numbered)
+        return next(identity for identity in candidates if identity not in self.facts)
 
     def _placed(self, identity: str) -> bool:
         return "location" in self.facts[identity]

@@ -61,7 +61,7 @@ def _see(memory: Memory, lines: str, path: Path, room: str | None) -> list[str]:
             unread = listed[number:]
             break
         try:
-            seen += [(path[0][0] if path else "in", found) for _, found in things(line)]
+            seen += [(path[0][0] if path else "in", item) for _, item in things(line)]
         except NoDescription:
             unread.append(line)
     memory.see(seen, path, room, all_of_it=not unread)
@@ -88,14 +88,14 @@ def _see_one(memory: Memory, action: str, text: str) -> list[str] | None:
     if held and holder.endswith(": "):  # what it holds stands in lines of their own; among others it is on one line
         text = f"{holder} {', '.join(line.strip(' .') for line in held)}."
     try:
-        found = thing(text)
+        item = thing(text)
     except NoDescription:
         return None
-    if found.name == CARRIED:
-        memory.see([("in", inside) for _, inside in found.inside or ()], (("in", CARRIED),), memory.room)
-    elif found.name == AGENT or found.name.startswith(("terminal ", "anode", "cathode")):
+    if item.name == CARRIED:
+        memory.see([("in", inside) for _, inside in item.inside or ()], (("in", CARRIED),), memory.room)
+    elif item.name == AGENT or item.name.startswith(("terminal ", "anode", "cathode")):
         pass
     else:
         called = re.sub(r"(look at|look on|look in|examine) ", "", action)
-        memory.describe(memory.here(memory.known(found.name, called)), found)
+        memory.describe(memory.here(memory.known(item.name, called)), item)
     return []

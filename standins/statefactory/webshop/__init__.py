@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from standins.statefactory.forms import Facts, as_entities, as_facts
 from standins.statefactory.languages import Entities, Reading
 from standins.statefactory.webshop.pages import Page, page
 from standins.statefactory.webshop.wishes import Wish, is_wish, wish
@@ -29,7 +30,6 @@ KEPT = 3  # products of the results that fit the wish best
 ABOUT = ("location", "looking-at")
 FITS = 0.5  # of the words of a kind
 DOLLARS = re.compile(r"\$(\d[\d,]*(?:\.\d+)?)")
-Known = dict[str, dict[str, str]]
 
 
 def is_goal(goal: str) -> bool:
@@ -42,18 +42,18 @@ def read(known: Sequence[Entity], action: str, observation: str) -> Reading:
     shown = page(observation)
     if shown.kind == "unknown":
         return Reading(tuple(known), shown.unparsed)
-    facts: Known = {e.identity: {a.name: a.value for a in e.attributes} for e in known}
+    facts = as_facts(known)
     agent = facts.setdefault(AGENT, {})
     READERS[shown.kind](facts, agent, shown, action)
-    return Reading(tuple(entity(name, attributes) for name, attributes in facts.items()), shown.unparsed)
+    return Reading(as_entities(facts), shown.unparsed)
 
 
-def _search(facts: Known, agent: dict[str, str], shown: Page, action: str) -> None:
+def _search(facts: Facts, agent: dict[str, str], shown: Page, action: str) -> None:
     _leave(facts, agent)
     agent["location"] = "search page"
 
 
-def _results(facts: Known, agent: dict[str, str], shown: Page, action: str) -> None:
+def _results(facts: Facts, agent: dict[str, str], shown: Page, action: str) -> None:
     _leave(facts, agent)
     agent["location"] = f"search results page {shown.number}"
     agent["results"] = shown.total
@@ -67,7 +67,7 @@ def _results(facts: Known, agent: dict[str, str], shown: Page, action: str) -> N
         product.setdefault("status", LISTED)
 
 
-def _item(facts: Known, agent: dict[str, str], shown: Page, action: str) -> None:
+def _item(facts: Facts, agent: dict[str, str], shown: Page, action: str) -> None:
     product = _seen(facts, shown.title)
     if agent.get("looking-at") != (shown.title or PRODUCT):
         _leave(facts, agent)
@@ -76,7 +76,7 @@ def _item(facts: Known, agent: dict[str, str], shown: Page, action: str) -> None
     product |= {name_of(option.name): option.chosen or NOT_CHOSEN for option in shown.options}
 
 
-def _text(facts: Known, agent: dict[str, str], shown: Page, action: str) -> None:
+def _text(facts: Facts, agent: dict[str, str], shown: Page, action: str) -> None:
     """A sub-page; reviews are opinions, and say nothing of what the product is."""
     match = ACTION.match(action)
     clicked = match[2].strip().lower() if match else ""
@@ -87,7 +87,7 @@ def _text(facts: Known, agent: dict[str, str], shown: Page, action: str) -> None
         _note(product, *shown.texts)
 
 
-def _bought(facts: Known, agent: dict[str, str], shown: Page, action: str) -> None:
+def _bought(facts: Facts, agent: dict[str, str], shown: Page, action: str) -> None:
     agent["location"] = "order confirmation page"
     facts.setdefault(agent.get("looking-at", PRODUCT), {})["status"] = BOUGHT
 
@@ -95,7 +95,7 @@ def _bought(facts: Known, agent: dict[str, str], shown: Page, action: str) -> No
 READERS = {"search": _search, "results": _results, "item": _item, "text": _text, "bought": _bought}
 
 
-def _seen(facts: Known, title: str) -> dict[str, str]:
+def _seen(facts: Facts, title: str) -> dict[str, str]:
     product = facts.setdefault(title or PRODUCT, {})
     _note(product, title)
     return product
@@ -107,7 +107,7 @@ def _note(product: dict[str, str], *texts: str) -> None:
             product.setdefault(name_of(phrase), phrase)
 
 
-def _leave(facts: Known, agent: dict[str, str]) -> None:
+def _leave(facts: Facts, agent: dict[str, str]) -> None:
     left = facts.get(agent.pop("looking-at", ""))
     if left and left.get("status") == OPEN:
         left["status"] = LEFT
@@ -131,8 +131,10 @@ def relevant(goal: str, known: Sequence[Entity]) -> Entities:
 
 def _fit(wanted: Wish, product: Entity) -> int:
     """How many words of the kind, and how many whole features, a product's title and phrases say."""
-    said = stems(" ".join([product.identity, *(a.value for a in product.attributes if a.name == name_of(a.value))]))
-    return len(said & stems(wanted.kind)) + sum(stems(feature) <= said for feature in wanted.features)
+    phrase_stems = stems(
+        " ".join([product.identity, *(a.value for a in product.attributes if a.name == name_of(a.value))])
+    )
+    return len(phrase_stems & stems(wanted.kind)) + sum(stems(feature) <= phrase_stems for feature in wanted.features)
 
 
 def _agent(agent: Entity) -> Entity:
@@ -149,8 +151,8 @@ def _product(wanted: Wish, product: Entity) -> Entity:
 def _says(attribute: Attribute, features: list[frozenset[str]]) -> bool:
     if attribute.name != name_of(attribute.value):
         return False
-    said = frozenset(map(stem, attribute.value.split()))
-    return any(feature and (said <= feature or feature <= said) for feature in features)
+    phrase = frozenset(map(stem, attribute.value.split()))
+    return any(feature and (phrase <= feature or feature <= phrase) for feature in features)
 
 
 def blueprint(goal: str) -> Entities:
@@ -190,5 +192,5 @@ def _can_be(asked: Wish, shown: Page) -> bool:
 
 def _offers(shown: Page, name: str, value: str) -> bool:
     """Whether a value can be chosen, in the wish's words or with others around them, or is in the title."""
-    said = [own for option in shown.options if option.name == name for own in option.values]
-    return value in said or bool(stems(value)) and any(stems(value) <= stems(own) for own in [*said, shown.title])
+    offered = [own for option in shown.options if option.name == name for own in option.values]
+    return value in offered or bool(stems(value)) and any(stems(value) <= stems(own) for own in [*offered, shown.title])

@@ -79,7 +79,7 @@ def _page(lines: list[Line]) -> Page:
         return Page("search", unparsed=tuple(foreign))
     if "Buy Now" in buttons:
         return _item(lines)
-    number = next((found for found in (NUMBER.match(line.text) for line in lines) if found), None)
+    number = next(filter(None, (NUMBER.match(line.text) for line in lines)), None)
     if number:
         return _results(lines, number)
     texts = tuple(line.text for line in lines if not line.button)
@@ -104,30 +104,23 @@ def _without_instruction(lines: list[Line]) -> list[Line]:
 
 
 def _results(lines: list[Line], number: re.Match[str]) -> Page:
-    listed: list[Listed] = []
+    products: list[list[str]] = []  # the texts that follow each product's button
     foreign: list[str] = []
-    said: list[str] | None = None  # of the product whose button came last
-    for line in [*lines, Line("", "end")]:
+    for line in lines:
         if line.button in FIXED or line.text == number[0]:
             continue
         if line.button:
-            listed += _listed(said, foreign)
-            said = []
-        elif said is None:
-            foreign.append(line.text)
+            products.append([])
         else:
-            said.append(line.text)
+            (products[-1] if products else foreign).append(line.text)
+    listed: list[Listed] = []
+    for texts in products:
+        price = next((text for text in texts if PRICE_TAG.match(text)), "")
+        title, *rest = [text for text in texts if text != price] or [""]
+        if price:
+            listed.append(Listed(title, price))
+        foreign += rest if price else texts  # without a price tag it is no product
     return Page("results", number[1], number[2], tuple(listed), unparsed=tuple(foreign))
-
-
-def _listed(said: list[str] | None, foreign: list[str]) -> list[Listed]:
-    """One product, if it has a price tag; what else it says is foreign."""
-    if said is None:
-        return []
-    price = next((text for text in said if PRICE_TAG.match(text)), "")
-    rest = [text for text in said if text != price]
-    foreign += rest[1:] if price else said
-    return [Listed(rest[0] if rest else "", price)] if price else []
 
 
 def _item(lines: list[Line]) -> Page:
@@ -137,26 +130,17 @@ def _item(lines: list[Line]) -> Page:
     for line, after in zip(lines, [*lines[1:], Line("")], strict=True):
         if line.button in FIXED:
             continue
-        if line.button:
-            options = _offered(options, line, foreign)
+        if line.button and options:
+            name, values, chosen = options.pop()
+            options.append(Option(name, (*values, line.button), line.button if line.clicked else chosen))
         elif line.text.startswith("Price: "):
             price = line.text.removeprefix("Price: ")
         elif line.text.startswith("Rating: "):
             rating = line.text.removeprefix("Rating: ")
         elif after.text.startswith("Price: "):
             title = line.text
-        elif after.button and after.button not in FIXED:
+        elif after.button and after.button not in FIXED and not line.button:
             options.append(Option(line.text, (), ""))
         else:
             foreign.append(line.text)
     return Page("item", title=title, price=price, rating=rating, options=tuple(options), unparsed=tuple(foreign))
-
-
-def _offered(options: list[Option], line: Line, foreign: list[str]) -> list[Option]:
-    """The options with one more value of the last."""
-    if not options:
-        foreign.append(line.text)
-        return options
-    *others, last = options
-    values, chosen = (*last.values, line.button), line.button if line.clicked else last.chosen
-    return [*others, Option(last.name, values, chosen)]

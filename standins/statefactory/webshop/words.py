@@ -31,15 +31,15 @@ def words(text: str) -> list[str]:
 
 def phrases(text: str) -> list[str]:
     """Two neighbouring words each, of the text's words that say something; none across a punctuation mark."""
-    found: dict[str, None] = {}
+    pairs: dict[str, None] = {}
     last = ""
     for word in WORD_OR_END.findall(text.lower()):
         if word in SMALL and word:
             continue
         if last and word:
-            found[f"{last} {word}"] = None
+            pairs[f"{last} {word}"] = None
         last = word
-    return list(found)
+    return list(pairs)
 
 
 @lru_cache(maxsize=50_000)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lab import connect
 from plain_routing import HashedEmbedder
 from standins.statefactory.fidelity import fidelity
-from standins.statefactory.fidelity.scienceworld import SAMPLE, compared
+from standins.statefactory.fidelity.samples import SAMPLES, of_scienceworld
 from standins.statefactory.languages import language_of, named
 from standins.statefactory.scienceworld import anchored, blueprint, is_goal, read, relevant
 from standins.statefactory.scienceworld.descriptions import NoDescription, thing
@@ -22,6 +22,7 @@ from statefactory.state import Entity, Level, at_level, entity, from_level
 from worlds.scienceworld import task_id
 from worlds.scienceworld.synthetic import synthetic_paths
 
+SAMPLE = SAMPLES / "scienceworld_checked.jsonl"
 BENCHMARK = Path(os.environ.get("LAB_DATA") or "nowhere") / "rewardprediction" / "scienceworld_191.json"
 
 MELT = (
@@ -545,7 +546,7 @@ def test_a_power_source_of_a_kind_becomes_the_one_that_is_seen() -> None:
 
 
 def test_the_reader_agrees_with_the_sample_read_by_hand() -> None:
-    found = fidelity(list(compared()))
+    found = fidelity(list(of_scienceworld()))
     assert found.steps >= 40
     assert found.f1 >= 0.98
     assert found.unparsed == 0
@@ -565,7 +566,3 @@ def test_the_sample_is_small_and_of_no_made_pair() -> None:
 def test_the_sample_is_of_tasks_outside_the_benchmark() -> None:
     listed = json.loads(BENCHMARK.read_text(encoding="utf-8"))
     assert not _sampled() & {task_id(task["task"], task["variation"]) for task in listed}
-
-
-def test_the_sample_is_always_whole() -> None:
-    assert list(compared(3, seed=1)) == list(compared())

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shop_visits import visits
 from standins.statefactory import webshop
 from standins.statefactory.fidelity import fidelity
-from standins.statefactory.fidelity.webshop import compared, visits
+from standins.statefactory.fidelity.samples import of_webshop
 from standins.statefactory.languages import language_of
 from standins.statefactory.webshop.wishes import Wish, wish
 from standins.statefactory.webshop.words import phrases, stem
@@ -274,7 +275,7 @@ def test_wishes_of_both_wordings_are_known() -> None:
 
 
 def test_hand_checked_pages_are_read_as_they_were_by_eye() -> None:
-    result = fidelity(list(compared(games=99)))
+    result = fidelity(list(of_webshop()))
     assert result.steps >= 30 and result.f1 >= 0.95 and not result.unparsed
 
 

@@ -1,66 +1,31 @@
-"""The reader of the shop's pages against pages read by eye, and against the visits of the simulator.
+"""The shop's reader against the visits of its simulator.
 
-`compared` yields the hand-checked sample: 34 pages of 7 sessions in the synthetic shop
-(`data/synthetic/webshop_checked.jsonl`), long lists of results cut to two or three products. What is known after
-each page was written down from the text before the reader was run on it: where the agent is, what it searched for and
-how many results there were, the product looked at, and of every product seen its price, rating, options and status.
-It is in the attribute names and values of
-`standins.statefactory.webshop`, by the writer of those rules: it tests whether pages are read right, and is no
-independent opinion on what is worth noting. Of the phrases in products' texts only those that the session's wish asks
-for count, on both sides; that the reader notes many more is not scored.
-
-`visits` plays sessions that are in no sample, by the expert and at random, and takes the truth from the simulator: the
-page, the query on a page of results, the product looked at with its price and chosen options, and the purchase. Other
-products count on neither side, nor does what texts say.
+Sessions are played by the expert and at random. True are the page, the query on a page of results, the product looked
+at with its price and chosen options, and the purchase. Other products count on neither side, nor does what texts say.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
-from pathlib import Path
 from random import Random
 from typing import Any
 
-from lab.machine.faults import MissingData
-from lab.machine.paths import ROOT
 from standins.statefactory import webshop
 from standins.statefactory.fidelity import Compared, Fact, facts
 from standins.statefactory.languages import Entities
 from standins.statefactory.webshop.words import name_of
+from worlds.base import NoSolution
+from worlds.webshop import load
+from worlds.webshop.expert import Expert
 
-AGAINST = "hand-checked observations"
-CHECKED = ROOT / "data" / "synthetic" / "webshop_checked.jsonl"
 STEPS = 12  # of a random session
 PLACES = {"search": "search page", "item": "product page", "done": "order confirmation page"}
 
 
-def compared(games: int = 0, seed: int = 0, path: Path = CHECKED) -> Iterator[Compared]:
-    """The steps of all hand-checked sessions, whatever `games` and `seed` are. Raises MissingData."""
-    if not path.exists():
-        raise MissingData(f"The hand-checked pages of the shop are not in {path}; restore the file with git checkout")
-    known: Entities = ()
-    session = None
-    for line in path.read_text(encoding="utf-8").splitlines():
-        page = json.loads(line)
-        known = known if page["session"] == session else ()
-        session = page["session"]
-        known, unparsed = webshop.read(known, page["action"], page["observation"])
-        true = {(who, name, value) for who, said in page["state"].items() for name, value in said.items()}
-        # Of the phrases in products' texts only those that the wish asks for.
-        phrases = {fact for fact in facts(known) if " " in fact[2] and fact[1] == name_of(fact[2])}
-        talk = {fact for fact in phrases if fact[2] not in page["wanted"]}
-        yield Compared(facts(known) - talk, frozenset(true), unparsed)
-
-
 def visits(games: int, seed: int = 0, data: str = "synthetic") -> Iterator[Compared]:
     """The steps of so many tasks of a shop, each played by the expert, where one is, and at random."""
-    from worlds.base import NoSolution
-    from worlds.webshop import load
-    from worlds.webshop.expert import Expert
-
     world = load(data, seed=seed)
     expert = Expert(world)
     tasks = [task for split in world.splits for task in world.tasks(split)]

@@ -1,16 +1,19 @@
-"""Module C's legal evolution of ScienceWorld's goals: kinds of things become the very things (Table 10)."""
+"""ScienceWorld's tasks: the goal state, what bears on it, and how kinds of things become the very things (Table 10)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from standins.statefactory.scienceworld.memory import AGENT, ROOMS, plain
-from standins.statefactory.scienceworld.relevance import ANIMALS, PLANTS
+from standins.statefactory.forms import first, forms, pattern, sections
+from standins.statefactory.scienceworld.descriptions import FILE, substance
+from standins.statefactory.scienceworld.memory import AGENT, ROOMS, Memory, plain
 from standins.statefactory.scienceworld.sentences import CREATED, FOCUSED
-from statefactory.state import Attribute, Entity
+from statefactory.state import Attribute, Entity, from_facts
 
 Entities = tuple[Entity, ...]
+POINTS = ("terminal-1", "terminal-2", "anode", "cathode")
+PLANT_STAGE_COUNT = 4  # the task gives no number
 # Kinds whose members text tells. It does not tell which animal lives longest, which plane is steeper or which box a
 # trait calls for: a goal that took the agent's choice for the right one would reward any choice.
 KINDS = re.compile(r"(?:living thing|non-living thing|animal|plant)|intermediate .* paint|.+ in life stage \d")
@@ -20,15 +23,15 @@ POWER_SOURCES = {
 }
 _STAGE = re.compile(r"(.+?)( plant)? in life stage (\d)")
 _COUNT = re.compile(r"focus on the (\d+) life stages")
-# The places of stages in a life, as descriptions word them.
+# The order of the stages of a life, as descriptions word them.
 ANIMAL_STAGES = {
     "egg": 1, "hatchling": 2, "baby": 2, "tadpole": 2, "caterpillar": 2, "juvenile": 3, "pupa": 3, "adult": 4,
 }  # fmt: skip
 PLANT_STAGES = {"seed": 1, "seedling": 2, "adult": 3, "reproducing": 4}
 NAMED_BY_STAGE = ("tadpole", "caterpillar")  # their names do not say of which animal
 # Plants and animals are called so at the end of a name: a flower pot is no flower, a bee hive is no bee.
-_PLANT = re.compile(rf"(?:.+ )?{PLANTS.pattern}(?: \d+)?")
-_ANIMAL = re.compile(rf"(?:baby|hatchling|juvenile|adult) .+|(?:.+ )?(?:{ANIMALS.pattern})(?: \d+)?")
+_PLANT = pattern(FILE, r"(?:.+ )?\b(?:PLANT)\b(?: \d+)?")
+_ANIMAL = pattern(FILE, r"(?:baby|hatchling|juvenile|adult) .+|(?:.+ )?(?:ANIMAL)(?: \d+)?")
 _FOCUS = re.compile(r"You focus on the (.+)\.")
 _LIQUID = re.compile(r"water|mercury|unknown .*")  # what need not be solid where no phase is named
 _DEGREES = re.compile(r"the thermometer measures a temperature of (-?[\d.]+) degrees celsius")
@@ -38,6 +41,53 @@ _CASES = re.compile(
 _MELTS = re.compile(
     r"If the melting point of (?:the )?(.+?) is (above|below) (-?[\d.]+) degrees celsius, focus on the ([a-z ]+ box)\."
 )
+
+
+def goal_of(text: str) -> Entities | None:
+    """The goal state of a task description; None if it is not in ScienceWorld's words."""
+    reading = first(forms(FILE, "goals"), text)
+    if reading is None:
+        return None
+    form, groups = reading
+    facts = form.stated(groups | {"bare": substance(groups.get("thing", ""))[0]})
+    stages: list[tuple[str, Attribute]] = []
+    if kind := form.extra.get("stages", "").format_map(groups):
+        count = int(groups.get("count", PLANT_STAGE_COUNT))
+        stages = [(f"{kind} in life stage {number + 1}", Attribute("focus", FOCUSED)) for number in range(count)]
+    return from_facts((*stages, *facts))
+
+
+def kept(goal: str, known: Sequence[Entity]) -> tuple[Entity, ...]:
+    """The entities that matter, without their terminals where no task is about electricity."""
+    memory = Memory(known)
+    kinds = [pattern(FILE, kind["things"]) for kind in sections(FILE)["kinds"] if re.search(kind["words"], goal)]
+    ingredients = ", ".join(filter(None, (entity.value("ingredients") for entity in known)))
+    words = f" {goal.lower()} "
+    chosen = {e.identity for e in known if _matters(e, words, kinds, ingredients)}
+    # What a thing is in tells where it is: a holder is kept with it.
+    chosen |= {holder for identity in tuple(chosen) for holder in memory.holders(identity)}
+    left = (_without_points(e, goal) for e in known if e.identity in chosen)
+    return tuple(entity for entity in left if entity.attributes)
+
+
+def _matters(entity: Entity, goal: str, kinds: list[re.Pattern[str]], ingredients: str) -> bool:
+    name = plain(entity.identity)
+    if name == AGENT or entity.value("focus") or entity.value("origin"):
+        return True
+    # Rooms and doors are ways there, and no part of what a task asks for (Table 10: plans are no goals).
+    if name in ROOMS or name.startswith("door to "):
+        return False
+    named = re.search(rf"\b{re.escape(name.lower())}s?\b", goal) is not None
+    if named or any(kind.search(name) for kind in kinds):
+        return True
+    return any(re.search(rf"\b{re.escape(i)}\b", name) for i in ingredients.split(", ") if i)
+
+
+def _without_points(entity: Entity, goal: str) -> Entity:
+    if "electrical" in goal:
+        return entity
+    left: tuple[Attribute, ...] = tuple(a for a in entity.attributes if a.name not in POINTS)
+    return entity if len(left) == len(entity.attributes) else Entity(entity.identity, left)
 
 
 def anchor(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], observation: str) -> Entities:
@@ -54,8 +104,8 @@ def _focused(goal: str, wanted: Entities, state: Sequence[Entity], observation: 
     if not match:
         return wanted
     # The answer may put more words before the thing's own name.
-    said = f" {match[1]}"
-    focused = [e for e in state if e.value("focus") == FOCUSED and said.endswith(f" {plain(e.identity)}")]
+    focus = f" {match[1]}"
+    focused = [e for e in state if e.value("focus") == FOCUSED and focus.endswith(f" {plain(e.identity)}")]
     taken = {e.identity for e in wanted}
     new = next((e for e in reversed(focused) if e.identity not in taken), None)
     waiting = next((e.identity for e in wanted if KINDS.fullmatch(e.identity) and e.value("focus")), None)
@@ -95,12 +145,12 @@ def _is_due(thing: Entity, staged: re.Match[str], goal: str, earlier: Sequence[E
     species, number, name = staged[1], int(staged[3]), plain(thing.identity)
     if "living thing" not in _kinds(name) or not (f" {species} " in f" {name} " or name in NAMED_BY_STAGE):
         return False
-    places = PLANT_STAGES if staged[2] else ANIMAL_STAGES
-    place, *before = (places.get(e.value("stage") or "", 0) for e in (thing, *earlier))
+    stages = PLANT_STAGES if staged[2] else ANIMAL_STAGES
+    stage, *before = (stages.get(e.value("stage") or "", 0) for e in (thing, *earlier))
     # A species of fewer stages leaves some out: a bear has no egg.
     count = _COUNT.search(goal)
-    spare = len(set(places.values())) - (int(count[1]) if count else len(places))
-    return number <= place <= number + spare and place > max(before, default=0)
+    spare = len(set(stages.values())) - (int(count[1]) if count else len(stages))
+    return number <= stage <= number + spare and stage > max(before, default=0)
 
 
 def _kinds(name: str) -> tuple[str, ...]:
@@ -117,8 +167,8 @@ def _kinds(name: str) -> tuple[str, ...]:
 def _sourced(wanted: Entities, state: Sequence[Entity]) -> Entities:
     """A power source of a kind becomes the first one of the kind that is known."""
     seen = [e.identity for e in state]
-    found = {kind: next((i for i in seen if plain(i) in names), kind) for kind, names in POWER_SOURCES.items()}
-    return tuple(Entity(found.get(e.identity, e.identity), e.attributes) for e in wanted)
+    sources = {kind: next((i for i in seen if plain(i) in names), kind) for kind, names in POWER_SOURCES.items()}
+    return tuple(Entity(sources.get(e.identity, e.identity), e.attributes) for e in wanted)
 
 
 def _measured(goal: str, wanted: Entities, state: Sequence[Entity]) -> Entities:
