@@ -58,6 +58,8 @@ def test_the_bootstrap_agrees_with_scipy() -> None:
     ours = bootstrap_mean(values, seed=2)
     theirs = bootstrap((values,), np.mean, n_resamples=10_000, method="percentile", rng=3).confidence_interval
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
+    half = bootstrap_mean(values, seed=2, level=0.5)
+    assert ours.low < half.low < half.high < ours.high
 
 
 @given(st.lists(scores, min_size=2, max_size=40), st.integers(0, 2**32))
