@@ -28,6 +28,7 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -85,14 +86,14 @@ class Runner:
             key = function.__code__.co_qualname, function.__code__.co_firstlineno
             function.__code__ = new.get(key, function.__code__)
 
-    def fork(self, tests: list[str], prepare: Callable[[], None], stop: bool, limit: float) -> list[tuple[Any, ...]]:
+    def fork(self, tests: list[str], prepare: Callable[[], None], stop: bool) -> list[tuple[Any, ...]]:
         """Run tests in a fork; returns of each its name, whether it passed, its seconds and hits. A hang has failed."""
         self.file.write_text("")
         if not (child := os.fork()):
             try:
                 os.setsid()
                 prepare()
-                self.run(tests, stop, time.monotonic() + limit)
+                self.run(tests, stop)
             finally:
                 os._exit(0)
         os.waitpid(child, 0)
@@ -102,7 +103,7 @@ class Runner:
         dead = lines[-1:] if lines and len(lines[-1]) == 1 else []  # it began, and its process is dead
         return [line for line in lines if len(line) > 1] + [(test, False, 0, []) for (test,) in dead]
 
-    def run(self, tests: list[str], stop: bool, ends: float) -> None:
+    def run(self, tests: list[str], stop: bool) -> None:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         with self.file.open("w") as file:
             for test, following in zip(tests, [*tests[1:], None], strict=True):
@@ -113,7 +114,7 @@ class Runner:
                 reports = runtestprotocol(self.items[test], log=False, nextitem=self.items.get(following or ""))
                 passed = not any(report.failed for report in reports)
                 print(json.dumps([test, passed, time.monotonic() - began, sorted(HITS)]), file=file, flush=True)
-                if (stop and not passed) or time.monotonic() > ends:
+                if stop and not passed:
                     return
 
     def record(self) -> None:
@@ -126,7 +127,7 @@ class Runner:
         versions = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in by_file}
         for name, tests in by_file.items():
             if files.get(name, {}).get("version") != versions[name]:
-                results = self.fork(tests, self.instrument, False, float("inf"))
+                results = self.fork(tests, self.instrument, False)
                 passed = {test: [seconds, hits] for test, ok, seconds, hits in results if ok}
                 files[name] = {"version": versions[name], "tests": passed}
                 print(f"recorded {name}: {len(passed)} of {len(tests)} tests pass", file=sys.__stderr__, flush=True)
@@ -139,11 +140,13 @@ class Runner:
 
     def covering(self, mutant: Mutant) -> list[str]:
         """Tests of the statement, the module's own and quick ones first; then others of their files, which may only be
-        spared it by a fixture or a cache."""
+        spared it by a fixture or a cache. As many as take `seconds` together."""
         hit = {test for test, (_, hits) in self.covered.items() if mutant.statement in hits}
         files, stem = {test.split("::")[0] for test in hit}, Path(mutant.module).stem
         near = [test for test in self.covered if test.split("::")[0] in files and self.sound.get(test, True)]
-        return sorted(near, key=lambda test: (test not in hit, stem not in test.split("::")[0], self.covered[test][0]))
+        near.sort(key=lambda test: (test not in hit, stem not in test.split("::")[0], self.covered[test][0]))
+        before = accumulate((self.covered[test][0] for test in near), initial=0.0)
+        return [test for test, seconds in zip(near, before, strict=False) if seconds < self.seconds]
 
     def outcome(self, mutant: Mutant) -> str:
         """Whether a mutant is killed, survived or is not covered; equivalent ones are not played, and a change that
@@ -152,13 +155,13 @@ class Runner:
             return "equivalent"
         if not (tests := self.covering(mutant)):
             return "not covered"
-        results = self.fork(tests, lambda: self.replace(mutant.code()), not self.matrix, self.seconds)
+        results = self.fork(tests, lambda: self.replace(mutant.code()), not self.matrix)
         if not results:
             return "not playable"
         failed = [test for test, passed, *_ in results if not passed]
         for test in failed:
             if test not in self.sound:
-                self.sound[test] = all(passed for _, passed, *_ in self.fork([test], lambda: None, True, 60))
+                self.sound[test] = all(passed for _, passed, *_ in self.fork([test], lambda: None, True))
         if not all(self.sound[test] for test in failed):
             return self.outcome(mutant)
         self.rows += [(*mutant.key, test, not passed) for test, passed, *_ in results]
@@ -175,7 +178,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="*", help="as listed in benchmarks/mutants.yaml; all by default")
     parser.add_argument("--count", type=int, default=20, help="mutants of a module; 0: all")
-    parser.add_argument("--seconds", type=float, default=20, help="after which no further test of a mutant starts")
+    parser.add_argument("--seconds", type=float, default=20, help="of tests, at most, for a mutant")
     parser.add_argument(
         "--matrix", action="store_true", help="run all covering tests instead of up to the first failure"
     )

@@ -141,6 +141,10 @@ def test_tasks_that_one_run_lacks_are_named() -> None:
         compare({"t1": 1, "t2": 0}, {"t1": 1})
     with pytest.raises(ValueError, match="the first run lacks"):
         compare({"t1": 1}, {"t1": 1, "t2": 0})
+    with pytest.raises(
+        ValueError, match="lacks 10 of the other's tasks: t0, t1, t2, t3, t4, t5, t6, t7 and 2 more. Run"
+    ):
+        compare({f"t{number}": 1 for number in range(10)}, {})
 
 
 def test_a_task_without_a_score_is_named() -> None:
