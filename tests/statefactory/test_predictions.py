@@ -253,11 +253,11 @@ def test_states_and_goals_are_both_scored_in_the_wording_that_is_asked_for(
     hashed: HashedEmbedder, tmp_path: Path
 ) -> None:
     (prediction, *_) = run(trial(), tmp_path).part("blocksworld", OURS).predictions
-    wording = next(name for name in blocksworld.WORDINGS if name != STANDARD.wording)
+    wording = next(name for name in wordings.WORDINGS if name != STANDARD.wording)
     worded = scoring._worded(prediction, Scoring(wording=wording))
     for before, after in zip(prediction.traces, worded.traces, strict=True):
         for known, shown in ((before.states, after.states), (before.goals, after.goals)):
-            assert shown == tuple(blocksworld.reworded(state, wording) for state in known) != known
+            assert shown == tuple(wordings.reworded(state, wording) for state in known) != known
 
 
 def test_scorings_of_objects_refuse_states_that_are_sentences(hashed: HashedEmbedder, tmp_path: Path) -> None:
