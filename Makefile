@@ -22,7 +22,7 @@ BOOK := $(VENV)/.explicit-state-book
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: reproduce test test-browser lint lab bench benchmark check-notebooks notebooks readme book pins clean
+.PHONY: reproduce test test-browser mutants lint lab bench benchmark check-notebooks notebooks readme book pins clean
 .DEFAULT_GOAL := reproduce
 
 # Execute every notebook offline into runs/notebooks/, and hold the numbers against notebooks/expected.yaml.
@@ -36,6 +36,11 @@ test: $(DEV)
 # Open pages in a headless Chromium and look at them; pictures land in build/browser/. Skipped where there is none.
 test-browser: $(DEV)
 	$(RUN) pytest -q -n 0 -p no:benchmark -m browser tests/browser
+
+# Change the functions that carry numbers, one thing at a time, and list the changes that no test notices.
+#   MODULE=lab/results/verdicts.py  one module      COUNT=50  mutants of a module, 0 for all      MATRIX=1  who kills what
+mutants: $(DEV)
+	$(VENV)/bin/python benchmarks/mutants.py $(MODULE) --count $(or $(COUNT),20) $(if $(MATRIX),--matrix)
 
 # Style, imports and types; settings are in pyproject.toml.
 lint: $(DEV)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lab.machine.paths import ROOT
 
-PACKAGES = ("lab", "worlds", "agents", "sdp", "statefactory", "procllm")
+PACKAGES = tuple(sorted(path.parent.name for path in ROOT.glob("*/__init__.py")))
 Graph = Mapping[str, set[str]]
 
 

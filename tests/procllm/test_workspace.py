@@ -82,6 +82,10 @@ def test_what_is_not_allowed_is_refused_in_words_and_changes_nothing(
     assert contents(workspace) == before
 
 
+def test_who_writes_a_file_that_may_only_be_read_is_told_which_may_be_written(workspace: Workspace) -> None:
+    assert workspace.do(Write(REQUEST, "x")).output.endswith(f"You may write {SOLVER}, {NOTES}, {ANSWER}.")
+
+
 def test_many_small_appends_are_stopped_at_the_same_size(workspace: Workspace) -> None:
     for _ in range(4):
         done = workspace.do(Append(ANSWER, "x" * (MOST_CHARACTERS // 3)))

@@ -17,9 +17,9 @@ from sdp.ablation import (
     certified_prefix_ratio,
     replayed,
 )
-from sdp.adapters.corridor import Corridor, CorridorAdapter, rolls
+from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, in_room, rolls
 from sdp.loop import Settings, run_episode
-from sdp.trajectory import Trajectory
+from sdp.trajectory import Predicate, Trajectory
 
 BY_NAME = {ablation.name: ablation for ablation in ABLATIONS}
 
@@ -65,6 +65,20 @@ def test_a_run_whose_replan_gave_no_plan_has_stalled_there_too() -> None:
 
     trajectory = run_episode("walk", Speechless(Corridor(4, [1, 0, 0])), Settings(budget=1))
     assert trajectory.end == "malformed plan" and certified_prefix_ratio(trajectory) == pytest.approx(1 / 4)
+
+
+def test_the_last_attempt_says_where_a_run_without_a_budget_left_has_stalled() -> None:
+    assert certified_prefix_ratio(walk([1, 1, 0], budget=0, replan=False)) == pytest.approx(2 / 4)
+
+
+def test_a_stall_is_measured_by_the_plan_of_then_however_long_the_next_one_is() -> None:
+    class Longer(CorridorAdapter):
+        def replan(self, state: Walker, goal: Predicate, trajectory: Trajectory, view: object) -> list[Predicate]:
+            return [in_room(2, "One stands in room"), in_room(2), goal]
+
+    trajectory = run_episode("walk", Longer(Corridor(3, [1, 0, 0, 1, 1])), Settings(budget=1))
+    assert [len(plan.predicates) for plan in trajectory.plans[:2]] == [3, 4]
+    assert certified_prefix_ratio(trajectory) == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(

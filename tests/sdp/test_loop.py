@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from lab.models.backbone import Answer, Ledger
 from lab.models.engines import parse
@@ -18,7 +20,7 @@ from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.usage import Call, Cost
 from lab.viewer.steps import Change
 from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, in_room, rolls, rooms
-from sdp.loop import Settings, UnreachablePlan, run_episode
+from sdp.loop import Settings, UnreachablePlan, plain, run_episode
 from sdp.operators import Verdict
 from sdp.timeline import timeline
 from sdp.trajectory import Attempt, Plan, Predicate, Trajectory, Transition
@@ -187,6 +189,19 @@ def test_a_malformed_answer_to_propose_ends_the_episode_before_it_starts() -> No
     trajectory = changed("propose", malformed, [1])
     assert trajectory.end == "malformed plan" and trajectory.attempts == ()
     assert (trajectory.certified, trajectory.progress, trajectory.replans) == (0, 0.0, 0)
+    assert Trajectory.from_json(json.loads(json.dumps(trajectory.to_json()))) == trajectory
+
+
+def test_a_state_that_is_a_pydantic_model_is_kept_as_json_values() -> None:
+    class Booking(BaseModel):
+        day: date
+
+    assert plain([Booking(day=date(2031, 5, 1))]) == [{"day": "2031-05-01"}]
+
+
+def test_what_the_world_showed_is_in_a_trajectory_from_json() -> None:
+    trajectory = changed("view", lambda _: {"door": "open"}, [1])
+    assert trajectory.views == ({"door": "open"},)
     assert Trajectory.from_json(json.loads(json.dumps(trajectory.to_json()))) == trajectory
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -38,6 +39,19 @@ def test_a_state_that_is_text_is_not_the_number_it_spells() -> None:
     assert mdp(states).states == ("1", "end", 1)
 
 
+def test_states_and_actions_whose_keys_are_in_another_order_are_the_same() -> None:
+    def lifted(first: str, second: str) -> Trajectory:
+        numbers = {"room": 0, "floor": 1}
+        turned = {key: numbers[key] for key in (first, second)}
+        trajectory = walk([3])
+        attempts = tuple(replace(attempt, action=turned) for attempt in trajectory.attempts)
+        return Trajectory(**{**vars_of(trajectory), "states": (turned, "end"), "attempts": attempts})
+
+    objects = mdp([lifted("room", "floor"), lifted("floor", "room")])
+    assert objects.states == ({"room": 0, "floor": 1}, "end")
+    assert objects.kernel()["n"].tolist() == [2]
+
+
 def vars_of(trajectory: Trajectory) -> dict[str, object]:
     return {name: getattr(trajectory, name) for name in Trajectory.__slots__}
 
@@ -48,6 +62,7 @@ def test_the_kernel_counts_what_followed_each_state_and_action() -> None:
         (objects.states[state]["room"], action, objects.states[following]["room"], n, probability)
         for state, action, following, n, probability in objects.kernel().itertuples(index=False)
     ]
+    assert list(objects.kernel().index) == list(range(5))
     assert sorted(rows) == [
         (0, "go east", 1, 3, 0.75), (0, "go east", 2, 1, 0.25),
         (1, "go east", 2, 2, pytest.approx(2 / 3)), (1, "go east", 3, 1, pytest.approx(1 / 3)),
@@ -71,6 +86,8 @@ def test_the_observation_map_says_what_each_observation_did_to_the_state() -> No
     assert list(table["observation"]) == ["You are in room 1 of 3."] * 2 + ["You are in room 3 of 3."]
     assert list(table["k"]) == [1, 0, 2]
     assert list(zip(table["state"], table["next_state"], strict=True)) == [(0, 1), (1, 1), (1, 2)]
+    later = observation_map(walk([0, 0, 1, 2]))
+    assert list(zip(later["state"], later["next_state"], strict=True)) == [(0, 0), (0, 0), (0, 1), (1, 2)]
 
 
 def test_credit_goes_to_the_attempt_that_certified_each_predicate() -> None:

@@ -6,8 +6,11 @@ import pytest
 
 from lab.__main__ import main
 from lab.runs import declaration
+from lab.runs.conditions import Condition
 from lab.runs.evaluate import Plan
-from sdp.studies.conditions import SDP
+from sdp.loop import Settings
+from sdp.studies.conditions import SDP, WITHOUT_CASCADE, WITHOUT_REPLAN, WITHOUT_VALIDATE
+from sdp.studies.sweeps import STUDY as SWEEPS
 
 
 @pytest.mark.parametrize(
@@ -36,6 +39,23 @@ def test_a_table_is_played_by_who_answers_its_benchmark(
     assert main(["eval", name, *words]) == 0
     printed = capsys.readouterr().out
     assert row in printed and f"lab eval {name} --engine {declaration.named(name).engine}" in printed
+
+
+@pytest.mark.parametrize(
+    ("condition", "mechanism"),
+    [
+        (WITHOUT_VALIDATE, "validate"),
+        (WITHOUT_REPLAN, "replan"),
+        (WITHOUT_CASCADE, "cascade"),
+        (SWEEPS.condition("without Validate"), "validate"),
+        (SWEEPS.condition("without Replan"), "replan"),
+    ],
+)
+def test_a_condition_without_a_mechanism_is_sdp_with_that_one_switched_off(
+    condition: Condition, mechanism: str
+) -> None:
+    assert condition.settings == {f"settings.{mechanism}": False} and condition.plays == SDP.plays
+    assert getattr(Settings(), mechanism) is True and mechanism in condition.name.lower()
 
 
 def test_conditions_of_a_table_have_names_of_their_own_and_one_baseline() -> None:

@@ -49,6 +49,7 @@ def test_every_mechanism_has_both_ways_on_every_benchmark(ablated: list[Ablated]
     )
     beside = table6.with_published(frame)
     assert list(beside["method"]) == sorted(beside["method"], key=list(dict.fromkeys(beside["method"])).index)
+    assert list(beside.index) == list(range(len(beside)))
     layout = table6.layout(beside)
     assert list(layout.columns[6:]) == list(mechanisms.BENCHMARKS)
     assert layout.query("method == 'full' and evidence == 'published'")["ScienceWorld"].tolist() == ["59.2"]

@@ -80,6 +80,10 @@ def test_what_cannot_be_scored_is_named(guess: list, true: list, what: str) -> N
         epic_distances([[0, 1], guess], [[0, 1], true], names=["the first", "the second"])
 
 
+def test_rewards_may_come_as_one_row_or_one_column() -> None:
+    assert epic_distance([[0.0, 1.0, 3.0]], [[0.0], [2.0], [3.0]]) == epic_distance([0, 1, 3], [0, 2, 3])
+
+
 def test_overall_weighs_domains_not_pairs() -> None:
     found = overall({"large": [0.2] * 90, "small": [0.4, 0.8]})
     assert found.value == pytest.approx((0.2 + 0.6) / 2)

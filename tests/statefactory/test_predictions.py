@@ -249,6 +249,25 @@ def test_attributes_that_are_ignored_do_not_count_and_goals_without_others_vanis
     assert price != predicted(results) and {reward for own in none for reward in own} == {0.0}
 
 
+def test_states_and_goals_are_both_scored_in_the_wording_that_is_asked_for(
+    hashed: HashedEmbedder, tmp_path: Path
+) -> None:
+    (prediction, *_) = run(trial(), tmp_path).part("blocksworld", OURS).predictions
+    wording = next(name for name in wordings.WORDINGS if name != STANDARD.wording)
+    worded = scoring._worded(prediction, Scoring(wording=wording))
+    for before, after in zip(prediction.traces, worded.traces, strict=True):
+        for known, shown in ((before.states, after.states), (before.goals, after.goals)):
+            assert shown == tuple(wordings.reworded(state, wording) for state in known) != known
+
+
+def test_scorings_of_objects_refuse_states_that_are_sentences(hashed: HashedEmbedder, tmp_path: Path) -> None:
+    sentences = [*ablations.LEVELS][1]
+    results = run(trial(sentences, study=ablations.TABLE13), tmp_path)
+    (prediction, *_) = results.part("blocksworld", sentences).predictions
+    with pytest.raises(TypeError, match="objects with attributes"):
+        scoring.rewards([prediction], Scoring(goal="offline_task"))
+
+
 def test_the_official_convention_cuts_rewards_to_two_decimals(hashed: HashedEmbedder, tmp_path: Path) -> None:
     values = np.concatenate(predicted(run(trial(), tmp_path), score=Scoring(convention=OFFICIAL)))
     assert np.allclose(values * 100, np.round(values * 100)) and ((values > 0) & (values < 1)).any()

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plain_routing import HashedEmbedder, plain_reward
-from statefactory.routing import OFFICIAL, PAPER, Convention, matches, rewards
+from statefactory.routing import OFFICIAL, PAPER, Convention, convention_of, matches, rewards
+from statefactory.similarity import _products
 from statefactory.state import Attribute, Entity, entities, entity
 
 EMBEDDER = HashedEmbedder()
@@ -159,6 +160,19 @@ def test_ten_thousand_objects_take_seconds_and_little_memory(convention: Convent
     tracemalloc.stop()
     assert found[0] == found[2] == 1 and found[1] < 1
     assert seconds < 10 and peak < 1e9
+
+
+def test_a_convention_is_found_by_its_name_and_another_name_is_refused() -> None:
+    assert [convention_of(name) for name in ("paper", "official")] == [PAPER, OFFICIAL]
+    with pytest.raises(ValueError, match="No convention 'papers'; choose from paper, official"):
+        convention_of("papers")
+
+
+@pytest.mark.parametrize("one_thread", [1, 50, 10**6])
+def test_products_are_the_same_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch, one_thread: int) -> None:
+    monkeypatch.setattr("statefactory.similarity.ONE_THREAD", one_thread)
+    first, second = np.random.default_rng(1).normal(size=(2, 7, 5)).astype(np.float32)
+    assert _products(first, second[:6]) == pytest.approx(first @ second[:6].T, abs=1e-5)
 
 
 def test_large_goals_are_routed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,6 +50,13 @@ def test_an_unknown_key_is_none_and_a_known_one_its_value(cache: AnswerCache) ->
     assert len(cache) == 1
 
 
+def test_the_folders_of_a_new_cache_are_made(tmp_path: Path) -> None:
+    cache = AnswerCache(tmp_path / "new" / "folder" / "answers.sqlite")
+    cache.put("a", 1)
+    assert cache.get("a") == 1
+    cache.close()
+
+
 def test_the_first_value_stays_and_is_what_put_returns(cache: AnswerCache) -> None:
     assert cache.put("a", 1) == 1
     assert cache.put("a", 2) == 1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from asking import ASK, BoxFields, Placing
 from lab.models.parsing import MalformedAnswer, parse
-from lab.models.prompts import AnswerModel, Prompt, choice
+from lab.models.prompts import AnswerModel, Fields, Listing, Prompt, choice
 
 
 def test_a_render_is_the_standing_rules_then_the_question(prompt: Prompt) -> None:
@@ -27,6 +27,13 @@ def test_a_render_is_the_standing_rules_then_the_question(prompt: Prompt) -> Non
 def test_the_keys_of_the_answer_are_said_in_words_too(prompt: Prompt) -> None:
     system = prompt.render(prompt.fill(box=3))[0]["content"]
     assert '"shelf": "the number of the shelf"' in system and "JSON" in system
+
+    class Plain(AnswerModel):
+        pages: int
+        anything: Any
+
+    system = replace(prompt, answer=Plain).render(prompt.fill(box=3))[0]["content"]
+    assert system.endswith('Its keys: {"pages": "integer", "anything": "value"}')
 
 
 def test_the_system_message_is_the_same_for_all_questions_so_that_servers_can_keep_its_prefix(prompt: Prompt) -> None:
@@ -106,3 +113,19 @@ def test_a_choice_is_one_of_the_listed_options_and_no_other() -> None:
 def test_nothing_to_choose_from_is_an_error_that_names_the_field() -> None:
     with pytest.raises(ValueError, match="doors is empty"):
         DOORS.narrowed(DOORS.fill(room=1, doors=[]))
+
+
+def test_a_choice_has_the_fields_that_were_declared_and_no_other() -> None:
+    doors = choice("tests.doors", "1", "realize", "You walk.", "Doors: {{ doors }}", "doors", doors=list[str])
+    with pytest.raises(ValueError, match="window"):
+        doors.fill(doors=["north"], window="open")
+
+
+def test_options_that_end_a_text_change_places_within_it() -> None:
+    listing = Listing("labels", "shelf", parted=("Doors: ", " or "))
+
+    class Doors(Fields):
+        labels: str
+
+    turned = listing.reordered(Doors(labels="Doors: none. A hall. Doors: north or south or east"), [2, 0, 1])
+    assert turned.labels == "Doors: none. A hall. Doors: east or north or south"

@@ -58,6 +58,8 @@ def test_the_bootstrap_agrees_with_scipy() -> None:
     ours = bootstrap_mean(values, seed=2)
     theirs = bootstrap((values,), np.mean, n_resamples=10_000, method="percentile", rng=3).confidence_interval
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
+    half = bootstrap_mean(values, seed=2, level=0.5)
+    assert ours.low < half.low < half.high < ours.high
 
 
 @given(st.lists(scores, min_size=2, max_size=40), st.integers(0, 2**32))
@@ -139,6 +141,10 @@ def test_tasks_that_one_run_lacks_are_named() -> None:
         compare({"t1": 1, "t2": 0}, {"t1": 1})
     with pytest.raises(ValueError, match="the first run lacks"):
         compare({"t1": 1}, {"t1": 1, "t2": 0})
+    with pytest.raises(
+        ValueError, match="lacks 10 of the other's tasks: t0, t1, t2, t3, t4, t5, t6, t7 and 2 more. Run"
+    ):
+        compare({f"t{number}": 1 for number in range(10)}, {})
 
 
 def test_a_task_without_a_score_is_named() -> None:

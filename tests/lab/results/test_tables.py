@@ -207,3 +207,4 @@ def test_how_a_models_answers_were_read_stands_beside_its_scores() -> None:
     assert shown[tables.ANSWERS].tolist() == ["1.5 malformed, 0.5 truncated, 3.0 repaired", "–"]
     rules = tables.side_by_side(tables.table([tables.rate_row("SDP", "rules", "pass", 1, 4)]), ["pass"])
     assert tables.ANSWERS not in rules
+    assert str(outcomes.readings) == "200 answers: 1.5 % malformed, 0.5 % truncated, 3.0 % repaired"

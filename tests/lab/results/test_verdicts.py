@@ -49,7 +49,30 @@ def test_a_wider_margin_or_the_mirror_image_takes_no_reproduction_back(
     assert n >= 6 or verdict.word == TOO_SMALL
 
 
+def test_six_tasks_are_enough_for_a_value_and_six_that_differ_for_a_direction() -> None:
+    assert value_verdict(0.532, Interval(0.53, 0.525, 0.535), 0.01, 6).word == REPRODUCED
+    won, lost = ({f"t{number}": float(number < wins) for number in range(6)} for wins in (6, 0))
+    result = compare(won, lost)
+    assert result.n == 6 and direction_verdict(result, 1, result.p).word == AGREES
+    halves = {task: 1 - value for task, value in won.items()} | {"t0": 1.0, "t1": 1.0, "t2": 1.0}
+    mixed = compare(halves, {task: 1 - value for task, value in halves.items()})
+    assert "n = 6 would show" in direction_verdict(mixed, 1, mixed.p).detail
+    five = compare({**halves, "t5": 0.5}, {**{task: 1 - value for task, value in halves.items()}, "t5": 0.5})
+    assert "5 of 6 tasks differ, and a test needs 6" in direction_verdict(five, 1, five.p).detail
+
+
+@pytest.mark.parametrize(("published", "margin"), [(0.0, 0.3), (1e9 + 0.1, 0.3), (90.1, 0.3)])
+def test_a_value_on_the_margins_edge_is_reproduced_whatever_its_size(published: float, margin: float) -> None:
+    edge = published + 0.1 + 0.2
+    assert value_verdict(published, Interval(edge, edge, edge), margin, 100).word == REPRODUCED
+    beyond = edge + 1e-6 * max(1, published)
+    assert value_verdict(published, Interval(beyond, beyond, beyond), margin, 100).word == DIFFERENT
+
+
 def test_too_small_says_what_would_have_been_seen() -> None:
+    assert value_verdict(80, Interval(85, 76.666, 93.333), 5, 40).detail.endswith(
+        "difference +5 [-3.33, +13.3], margin 5"
+    )
     rate = Interval(*(100 * end for end in wilson(30, 40)))
     verdict = value_verdict(80, rate, 5, 40)
     assert verdict.word == TOO_SMALL and "n = 40 would show 19 or more" in verdict.detail

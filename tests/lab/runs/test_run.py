@@ -110,6 +110,9 @@ def test_experiments_that_differ_have_different_folders() -> None:
 def test_a_fault_stays_pending_until_its_episode_is_there(tmp_path: Path) -> None:
     with Run(tmp_path, manifest(2)) as run:
         run.append_fault("000", "the disk is gone")
+        assert run.usage() == {}
+        run.append_fault("000", "the disk is gone", {"act": {"calls": 2}})
+        assert run.usage() == {"000": {"act": {"calls": 2}}}
     with Run(tmp_path, manifest(2)) as run:
         assert run.pending() == ["001", "000"]  # first what did not fail
         assert run.not_measured == {"000": "the disk is gone"}

@@ -97,6 +97,15 @@ def test_what_is_no_answer(said: str) -> None:
     assert question_scorer(said, "Shanghai villa") == (0, 0)
 
 
+def test_blank_lines_of_a_gold_answer_are_no_items() -> None:
+    assert gold_of("55\n") == (55, "number") and gold_of("a\n\nb\n") == (["a", "b"], "string list")
+
+
+def test_a_list_with_an_empty_item_is_an_answer() -> None:
+    assert question_scorer('["", "Glass Onion"]', "Glass Onion\nKöln") == (pytest.approx(1 / 2), 1)
+    assert question_scorer('[NaN, ""]', "Glass Onion\nKöln").has_answer == 0
+
+
 @pytest.mark.parametrize(
     ("said", "gold"), [("[55]", "55"), ('["five"]', "5"), ("null", "5"), ("true", "x"), ("{}", '{"a": 1}')]
 )

@@ -105,6 +105,27 @@ def test_questions_are_told_apart_by_their_evidence(small: Path) -> None:
     assert found["question_only"][0].gold == ()
 
 
+def test_gold_is_in_the_order_of_the_hops_where_a_decomposition_is_known(tmp_path: Path) -> None:
+    pids = [f"mq{number}" for number in range(19)]
+    corpus = [{"pid": pid, "title": pid.upper(), "text": "Text."} for pid in pids]
+    hops = [{"question": f"hop {at}", "answer": f"answer {at}", "paragraph_support_idx": at} for at in (7, 3, 7)]
+    row = {"question": "Who?", "answer": "Rush", "id": "3hop__1", "evidence": "annotated_full"}
+    asked = row | {"gold_pids": ["mq3", "mq7"], "question_decomposition": hops, "hops": 3}
+    write(tmp_path / "musique_corpus.jsonl.gz", corpus)
+    write(tmp_path / "musique_questions.jsonl.gz", [asked, asked | {"id": "unknown", "hops": None}])
+    shown = [{"pid": pid} for pid in pids]
+    write(tmp_path / "musique_full_context.jsonl.gz", [{"id": "3hop__1", "paragraphs": shown}])
+    first, second = official.questions(tmp_path, "musique")["annotated_full"]
+    assert [paragraph.title for paragraph in first.gold] == ["MQ7", "MQ3"]
+    assert [(hop.question, hop.answer, hop.paragraph and hop.paragraph.title) for hop in first.decomposition] == [
+        ("hop 7", "answer 7", "MQ7"), ("hop 3", "answer 3", "MQ3"), ("hop 7", "answer 7", "MQ7"),
+    ]  # fmt: skip
+    assert len(first.paragraphs) == 19 and first.hops == 3
+    # Without a full record the order is unknown.
+    assert [paragraph.title for paragraph in second.gold] == ["MQ3", "MQ7"]
+    assert second.decomposition == () and second.hops == 0
+
+
 @pytest.mark.parametrize("part", official.PARTS)
 def test_a_file_that_lacks_is_named_and_how_to_go_on(small: Path, part: str) -> None:
     (small / f"hotpotqa_{part}.jsonl.gz").unlink()

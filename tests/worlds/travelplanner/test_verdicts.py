@@ -159,6 +159,7 @@ def test_drives_are_charged_by_vehicle_in_whole_dollars(listings: Listings) -> N
         (1, {"transportation": "-"}, "is_valid_transportation", "no transportation"),
         (1, {"dinner": "Home"}, "is_valid_information_in_current_city", "day 1 dinner"),
         (2, {"dinner": "Old Oven, Midtown"}, "is_valid_information_in_sandbox", "Old Oven"),
+        (2, {"attraction": "Zoo, Farwick;Palace, Farwick;"}, "is_valid_information_in_sandbox", "Palace"),
         (1, {"transportation": "Flight Number: F9, from Homeby to Farwick"}, "is_valid_information_in_sandbox", "F9"),
         (2, {"lunch": "-"}, "is_not_absent", "no lunch"),
         (1, {"accommodation": "-"}, "is_not_absent", "no accommodation"),
@@ -169,6 +170,23 @@ def test_each_failure_names_what_is_wrong(
     listings: Listings, number: int, fields: dict[str, Any], name: str, words: str
 ) -> None:
     assert words in reason(changed(number, **fields), name, listings)
+
+
+def test_the_number_of_cities_and_of_days_is_the_one_that_was_asked_for(listings: Listings) -> None:
+    two = replace(TASK, visiting_city_number=2)
+    assert reason(good_plan(), "is_not_absent", listings, two) == "the plan visits 1 cities (Farwick), not 2"
+    longer = replace(TASK, days=4, dates=(*TASK.dates, "2031-05-04"))
+    assert reason([*good_plan(), {}], "is_not_absent", listings, longer) == "the plan has 3 of 4 days"
+
+
+def test_a_plan_with_under_half_of_its_fields_filled_is_not_complete(listings: Listings) -> None:
+    plan = good_plan()
+    for unnumbered in plan:
+        unnumbered["days"] = None  # like a meal that is null, it is not noticed as absent
+    plan[1] |= {"breakfast": None, "lunch": None}
+    assert reason(plan, "is_not_absent", listings) is None  # nine of eighteen
+    plan[1]["dinner"] = None
+    assert reason(plan, "is_not_absent", listings) == "only 8 fields are filled, under half of 18"
 
 
 def test_text_after_the_last_semicolon_is_only_seen_by_the_strict_reader(listings: Listings) -> None:
