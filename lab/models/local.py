@@ -43,7 +43,7 @@ _starting = threading.Lock()
 def connect(engine: Engine, **settings: Any) -> Endpoint:
     """The model that the engine names; it is loaded when it is first asked.
 
-    settings: `cache`, as for any endpoint. Raises UnknownModel, BadEngine for a model that answers nothing,
+    settings: `cache`, as for any endpoint. Raises ValueError, BadEngine for a model that answers nothing,
     MissingLocal.
     """
     model = weights.named(engine.name)

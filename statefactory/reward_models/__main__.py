@@ -31,7 +31,6 @@ from typing import Any, get_type_hints
 
 from lab.machine.faults import MissingData
 from lab.machine.paths import runs_folder, shown
-from lab.machine.weights import MissingModel
 from lab.runs.execution import Interrupted
 from lab.runs.run import RunBusy
 from statefactory.benchmark import DOMAINS
@@ -45,7 +44,7 @@ from statefactory.reward_models.preferences.pairs import default_folder, prefere
 from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
 from statefactory.reward_models.training import OtherTraining
 
-EXPECTED = (MissingData, MissingModel, MissingBackbone, UnusableAdapter, BuildFailed, RunBusy, OtherTraining,
+EXPECTED = (MissingData, MissingBackbone, UnusableAdapter, BuildFailed, RunBusy, OtherTraining,
             evaluation.ScoringFailed, TrainingFailed, ValueError)  # fmt: skip
 
 
