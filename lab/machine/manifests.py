@@ -183,6 +183,8 @@ def _miscounted(data: Path, manifest: Manifest, wanted: Mapping[str, int]) -> li
 
 def _fetched(path: Path) -> Manifest:
     """What was fetched here, nothing where that cannot be read: the manifest alone stands then."""
+    if not path.exists():
+        return Manifest({})
     from pydantic import TypeAdapter
 
     try:

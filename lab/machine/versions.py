@@ -43,13 +43,13 @@ def package_versions() -> dict[str, str]:
     """Versions of the packages that a number may depend on."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {}
+    versions = {}
     for name in NOTED:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "missing"
-    return found
+            versions[name] = "missing"
+    return versions
 
 
 def _git(*arguments: str) -> str:

@@ -54,8 +54,8 @@ class Model:
             return folder()
         # The package is found, not imported: whoever made it need not be trusted, only the pinned files are read.
         spec = find_spec(self.package)
-        places = [Path(place) / "model" for place in (spec.submodule_search_locations or ())] if spec else []
-        whole = (place for place in places if all((place / file).is_file() for file in self.files))
+        folders = [Path(path) / "model" for path in (spec.submodule_search_locations or ())] if spec else []
+        whole = (path for path in folders if all((path / file).is_file() for file in self.files))
         return next(whole, folder() / self.name)
 
     @property

@@ -144,7 +144,7 @@ def _start(serving: Serving) -> Any:
     except OSError as error:
         raise MissingLocal(f"{model.name} cannot be read or converted in {weights.folder()}: {error}") from None
     except RuntimeError as error:
-        said = " ".join(str(error).split())
+        message = " ".join(str(error).split())
         raise MissingLocal(
-            f"{serving.runtime} cannot load {model.path}: {said} Is there memory for context={serving.context}?"
+            f"{serving.runtime} cannot load {model.path}: {message} Is there memory for context={serving.context}?"
         ) from None

@@ -212,10 +212,10 @@ class Loaded:
 
     def _taken(self, wait: bool) -> list[Job | None]:
         """The questions that wait, None for the end. wait: for the first one."""
-        found = [self._asked.get()] if wait else []
+        jobs = [self._asked.get()] if wait else []
         while not self._asked.empty():
-            found.append(self._asked.get())
-        return found
+            jobs.append(self._asked.get())
+        return jobs
 
     def _settings(self, request: Mapping[str, Any], room: int) -> Any:
         config = self._genai.GenerationConfig()

@@ -96,7 +96,7 @@ def _of_row(claim: Claim, row: Row, paper: Any, stored: Stored, voided: Voided) 
 
 def _same(claim: Claim, paper: Any, value: Any) -> Verdict:
     """The verdict of a number or fact without sampling error."""
-    numbers = all(isinstance(each, (int, float)) for each in (paper, value))
+    numbers = all(isinstance(number, (int, float)) for number in (paper, value))
     agrees = numbers and abs(value - paper) <= claim.margin + 1e-9
     return _natural(
         claim, Verdict(REPRODUCED, f"{value} here, {paper} there") if agrees else count_verdict(paper, value)
