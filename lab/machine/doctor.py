@@ -133,13 +133,11 @@ def _installed(name: str) -> str | None:
 
 
 def _endpoint() -> list[Check]:
-    address, key = os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY")
+    # Never the key itself: reports of this command are pasted into issues.
+    states = {name: bool(os.environ.get(name)) for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")}
     return [
-        Check(
-            "OPENAI_BASE_URL", bool(address), "set" if address else "unset", "export OPENAI_BASE_URL=…", optional=True
-        ),
-        # Never the key itself: reports of this command are pasted into issues.
-        Check("OPENAI_API_KEY", bool(key), "set" if key else "unset", "export OPENAI_API_KEY=…", optional=True),
+        Check(name, there, "set" if there else "unset", f"export {name}=…", optional=True)
+        for name, there in states.items()
     ]
 
 

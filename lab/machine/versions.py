@@ -41,15 +41,9 @@ def git_commit() -> str:
 @cache
 def package_versions() -> dict[str, str]:
     """Versions of the packages that a number may depend on."""
-    from importlib.metadata import PackageNotFoundError, version
+    from importlib.metadata import version
 
-    versions = {}
-    for name in NOTED:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            versions[name] = "missing"
-    return versions
+    return {name: version(name) for name in NOTED}
 
 
 def _git(*arguments: str) -> str:

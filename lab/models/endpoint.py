@@ -89,7 +89,7 @@ class Endpoint:
 
     @classmethod
     def of(cls, engine: Engine, cache: AnswerCache | None = _DEFAULT_CACHE) -> Endpoint:
-        """An endpoint at OPENAI_BASE_URL. Raises MissingKey if neither an address nor a key is set, BadAddress."""
+        """An endpoint at OPENAI_BASE_URL. Raises MissingKey if neither an address nor a key is set, ValueError."""
         usual = presets()[engine.options["preset"]]["address"] if "preset" in engine.options else ""
         address = stated_address(f"Engine {engine.text!r} is a model's name", "engine='rules'", usual)
         place_of(clean_address(address), engine.options)

@@ -24,7 +24,7 @@ class EndpointModel:
     """A model at OPENAI_BASE_URL; the key is read from the environment where the call is made and kept nowhere."""
 
     def __init__(self, model: str) -> None:
-        """Raises MissingKey if neither an address nor a key is set, BadAddress."""
+        """Raises MissingKey if neither an address nor a key is set, ValueError for a bad address."""
         self.model = model
         self.name = f"endpoint:{model}"
         address = stated_address(f"The embedding model {self.name} is asked at an endpoint", "all-MiniLM-L6-v2")
