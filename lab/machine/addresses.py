@@ -48,8 +48,8 @@ def stated_address(who: str, instead: str, usual: str = "") -> str:
     return address or OPENAI
 
 
-def place_of(address: str, options: Mapping[str, Any] = {}) -> dict[str, Any]:
-    """Where a cleaned address really is, the environment's key, headers and query, as the SDK calls them.
+def client_settings(address: str, options: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """Settings of the SDK's client for a cleaned address: the full address, the environment's key, headers and query.
 
     options: the engine's. Raises MissingKey where a header names a variable that is not set.
     """

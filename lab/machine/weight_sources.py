@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import hashlib
 import os
 import shutil
 import subprocess
@@ -38,7 +37,7 @@ class Model:
     use: str
     files: Mapping[str, str]
     hub: str = ""
-    wheels: tuple[str, ...] = ()
+    wheels: Sequence[str] = ()
     member: str = ""
     strip: str = ""
     zipped: bool = False
@@ -77,12 +76,6 @@ class Model:
 def folder() -> Path:
     """The folder of models: `LAB_MODELS`, else `data/models` in the repository."""
     return Path(os.environ.get("LAB_MODELS") or ROOT / "data" / "models")
-
-
-def sha256_of(path: Path) -> str:
-    """sha256 of a file, as hex."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def from_hub(model: Model, staging: Path, report: Report) -> Path:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from lab.machine.download import DownloadFailed, Report
 from lab.machine.faults import MissingData
-from lab.machine.weight_sources import Model, WrongHash, folder, from_hub, from_wheels, sha256_of
+from lab.machine.files import sha256_of
+from lab.machine.weight_sources import Model, WrongHash, folder, from_hub, from_wheels
 
 LIST = Path(__file__).with_name("weights.yaml")
 
@@ -28,10 +29,7 @@ def known() -> Mapping[str, Model]:
 def _listed() -> Mapping[str, Model]:
     from lab.machine import yaml12
 
-    entries = yaml12.load(LIST.read_text(encoding="utf-8"))
-    return {
-        name: Model(name, **(entry | {"wheels": tuple(entry.get("wheels", ()))})) for name, entry in entries.items()
-    }
+    return {name: Model(name, **entry) for name, entry in yaml12.load(LIST.read_text(encoding="utf-8")).items()}
 
 
 def named(name: str) -> Model:

@@ -45,15 +45,11 @@ def _no_formula(cell: Any) -> Any:
 def markdown(frame: pd.DataFrame, left: Sequence[bool] | None = None) -> str:
     """A GitHub table, pipes and HTML escaped. left: whether a column is text; by default what holds no numbers."""
     # By hand: pandas' to_markdown needs tabulate, which is no dependency, and leaves pipes and line breaks as they are.
-    header, *rows = [[TAG.sub("&lt;", cell.translate(MARKDOWN)) for cell in line] for line in _texts(frame)]
+    lines = [map(str, frame.columns), *(map(text, line) for line in frame.to_numpy(object))]
+    header, *rows = [[TAG.sub("&lt;", cell.translate(MARKDOWN)) for cell in line] for line in lines]
     left = [kind.kind not in "iuf" for kind in frame.dtypes] if left is None else left
-    rule = ["---" if text else "---:" for text in left]
+    rule = ["---" if is_text else "---:" for is_text in left]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in [header, rule, *rows])
-
-
-def _texts(frame: pd.DataFrame) -> list[list[str]]:
-    """The header, then every row, as unescaped text."""
-    return [[str(name) for name in frame.columns], *([text(cell) for cell in line] for line in frame.to_numpy(object))]
 
 
 def text(cell: Any) -> str:

@@ -15,13 +15,14 @@ from typing import NamedTuple
 
 from lab.machine import progress
 from lab.machine.faults import MissingData
+from lab.machine.files import sha256_of
 from lab.machine.paths import runs_folder, shown
 from lab.runs.execution import Played, play_all
 from lab.runs.manifest import Manifest
 from lab.runs.run import Run, when_free
 from statefactory.benchmark import DOMAINS
 from statefactory.reward_models import backbones
-from statefactory.reward_models.preferences.pairs import Preference, mixed, read_preferences, sha256
+from statefactory.reward_models.preferences.pairs import Preference, mixed, read_preferences
 from statefactory.reward_models.recipe import Recipe
 from statefactory.reward_models.texts import Tokeniser
 from statefactory.reward_models.training import FITTED, examples_of, train
@@ -93,7 +94,8 @@ class Estimate(NamedTuple):
 def run_all(campaign: Campaign, workers: int = 2) -> list[Path]:
     """Train every adapter that is not there yet, and return their folders. Raises TrainingFailed, MissingData."""
     about = {"recipe": campaign.recipe.to_json(), "each": campaign.each, "folder": campaign.folder.name,
-             "data": {path.name: sha256(path) for name in campaign.names for path in campaign.files(name)}}  # fmt: skip
+             "data": {path.name: sha256_of(path) for name in campaign.names for path in campaign.files(name)},
+    }  # fmt: skip
     longest = sorted(campaign.names, key=lambda name: -sum(_characters(row) for row in campaign.rows(name)))
     manifest = Manifest.of("reward-models", "none", "none", about, longest, ("statefactory/reward_models",))
     folder = runs_folder() / "reward_models" / f"campaign {manifest.digest[:6]}"
@@ -114,7 +116,7 @@ def play(campaign: Campaign, name: str) -> Played:
     import torch
 
     torch.set_num_threads(campaign.threads)
-    data = {path.name: sha256(path) for path in campaign.files(name)}
+    data = {path.name: sha256_of(path) for path in campaign.files(name)}
     adapter = train(name, campaign.rows(name), campaign.of(name), campaign.folder / name, data)
     counted = {key: value for key, value in adapter.card.items() if key not in ("curve", "recipe")}
     return Played(counted, {"seconds": adapter.card["seconds"]})

@@ -17,7 +17,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from lab.machine.files import write_atomically
+from lab.machine.files import sha256_of, write_atomically
 from lab.machine.paths import runs_folder
 from lab.machine.paths import shown as shown_path
 from lab.machine.reading import damaged, read_whole
@@ -46,7 +46,6 @@ from statefactory.reward_models.preferences.pairs import (
     mixed,
     of_benchmark,
     read_preferences,
-    sha256,
 )
 from statefactory.reward_models.recipe import changes
 from statefactory.reward_models.training import rows_hash
@@ -105,7 +104,7 @@ def score_all(
     cells = {f"{number} on {domain}": (folder, domain) for number, folder in enumerate(folders) for domain in domains}
     weights = [adapters.read(folder).folder / adapters.WEIGHTS for folder in folders]
     about = {
-        "adapters": [sha256(path) for path in weights], "controls": controls,
+        "adapters": [sha256_of(path) for path in weights], "controls": controls,
         "pairs": {domain: _tasks(pairs.of(domain)) for domain in domains}, **asdict(pairs), "preferences": "",
     }  # fmt: skip
     manifest = Manifest.of("reward-models-scored", "none", "none", about, cells, ("statefactory/reward_models",))

@@ -7,7 +7,6 @@ trajectories in the flattened format: trl and `datasets` read the file as it is.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 from collections.abc import Iterable, Sequence
@@ -19,7 +18,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from lab.machine.faults import MissingData
-from lab.machine.files import write_atomically
+from lab.machine.files import sha256_of, write_atomically
 from lab.machine.paths import ROOT, shown
 from lab.machine.reading import damaged, typed
 from statefactory.benchmark.build import build
@@ -82,7 +81,7 @@ def preferences(
     path, about = folder / f"{domain}.parquet", folder / f"{domain}.about.json"
     if path.exists() and about.exists():
         told = json.loads(about.read_text(encoding="utf-8"))
-        if told["identity"] == identity and told["sha256"] == sha256(path):
+        if told["identity"] == identity and told["sha256"] == sha256_of(path):
             return path
     # A part numbers its tasks anew, so that two parts may use one name.
     found = [(f"{pair.task} of seed {pair.positive.seed}", pair) for done in built for pair in done.pairs()]
@@ -94,7 +93,7 @@ def preferences(
     ]
     write_preferences(path, rows)
     told = {
-        "identity": identity, "sha256": sha256(path), "pairs": len(rows) - held, "validation": held,
+        "identity": identity, "sha256": sha256_of(path), "pairs": len(rows) - held, "validation": held,
         "skipped": {task: why for done in built for task, why in done.about["skipped"].items()},
         "seconds": round(sum(done.about["seconds"] for done in built), 1),
     }  # fmt: skip
@@ -150,10 +149,6 @@ def of_benchmark(pairs: Iterable[Pair]) -> list[Preference]:
 def mixed(paths: Sequence[Path], each: int) -> list[Preference]:
     """The union that the paper's "All-Combined" model is trained on: the first `each` training pairs of every file."""
     return [row for path in paths for row in read_preferences(path, "train", each)]
-
-
-def sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _trajectory(row: Row) -> Trajectory:
