@@ -221,7 +221,7 @@ def q8_0_in_llama() -> Backbone:
         conversion.write_q8_0(pinned.path, file)
     model = weights.Model("q8_0", "", "", "answers", {file.name: pinned.q8_0})
     engine = engines.parse(f"local:{MODEL}?runtime=llama.cpp&max_tokens=400")
-    start = partial(local_llama.start, model, Serving(MODEL, 8192, 2))
+    start = partial(local_llama.start, model, 8192, 2)
     return Endpoint(engine, f"sha256:{pinned.q8_0}", cache=None, local=start)
 
 

@@ -140,10 +140,10 @@ def test_an_answer_that_repeats_its_prompt_is_written_faster_by_lookup(
     benchmark: Any, model: str, at_once: int
 ) -> None:
     """A state of six objects, written again with a change, bound to a schema."""
-    folder, serving = conversion.folder_of(weights.named(model)), Serving(model, 8192, 2, OPENVINO)
+    folder = conversion.folder_of(weights.named(model))
     taken, texts = {}, {}
     for kind in (Plain, Loaded):
-        chat = kind(folder, serving)
+        chat = kind(folder, 8192, 2)
         chat.chat(restated(9), 600)
         began = time.perf_counter()
         with ThreadPoolExecutor(at_once) as pool:

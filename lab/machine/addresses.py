@@ -18,14 +18,10 @@ class MissingKey(Unavailable):
     """An endpoint was chosen, and the environment has neither an address nor a usable key for it."""
 
 
-class BadAddress(ValueError):
-    """OPENAI_BASE_URL is no address of a server."""
-
-
 def stated_address(who: str, instead: str, usual: str = "") -> str:
     """OPENAI_BASE_URL, or OpenAI's own address where there is a key alone.
 
-    who, instead, usual: for the message. Raises MissingKey if neither is set, BadAddress.
+    who, instead, usual: for the message. Raises MissingKey if neither is set, ValueError for what is no address.
     """
     address = os.environ.get("OPENAI_BASE_URL", "").strip()
     if not address and (usual or not os.environ.get("OPENAI_API_KEY")):
@@ -37,23 +33,23 @@ def stated_address(who: str, instead: str, usual: str = "") -> str:
     if not (key.isascii() and key.isprintable()):
         raise MissingKey("OPENAI_API_KEY holds a line break or a letter that no key has; copy the key again")
     if address and not address.startswith(("http://", "https://")):
-        raise BadAddress("OPENAI_BASE_URL must start with http:// or https://, as in http://localhost:8000/v1")
+        raise ValueError("OPENAI_BASE_URL must start with http:// or https://, as in http://localhost:8000/v1")
     try:
         parts = urlsplit(address)
         _ = parts.port
     except ValueError as error:
-        raise BadAddress(f"OPENAI_BASE_URL is no address ({error}); it looks like http://localhost:8000/v1") from None
+        raise ValueError(f"OPENAI_BASE_URL is no address ({error}); it looks like http://localhost:8000/v1") from None
     if parts.query or parts.fragment:
         names = ", ".join(f'"{name}":"…"' for name, _ in parse_qsl(parts.query, keep_blank_values=True))
-        raise BadAddress(
+        raise ValueError(
             f"OPENAI_BASE_URL holds a query; set it to {clean_address(address)}, and state the query in the engine "
             f"string: MODEL?query={{{names}}} (for Azure: MODEL?preset=azure)"
         )
     return address or OPENAI
 
 
-def place_of(address: str, options: Mapping[str, Any] = {}) -> dict[str, Any]:
-    """Where a cleaned address really is, the environment's key, headers and query, as the SDK calls them.
+def client_settings(address: str, options: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """Settings of the SDK's client for a cleaned address: the full address, the environment's key, headers and query.
 
     options: the engine's. Raises MissingKey where a header names a variable that is not set.
     """

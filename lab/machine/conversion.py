@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from lab.machine import weights
-from lab.machine.weight_sources import Model, Report, sha256_of
+from lab.machine.download import Report
+from lab.machine.files import sha256_of
+from lab.machine.weight_sources import Model
 
 RECORD = "conversion.json"
 Q8_0 = "q8_0.gguf"
@@ -89,10 +91,10 @@ def _identity(model: Model) -> dict[str, str]:
 
 def _convert(model: Model, staging: Path, lock: int) -> None:
     ends = write_q8_0(model.path, staging / Q8_0)
-    found = sha256_of(staging / Q8_0)
-    if found != model.q8_0:
+    sha256 = sha256_of(staging / Q8_0)
+    if sha256 != model.q8_0:
         raise NotConverted(
-            f"{model.path.name} as Q8_0 has sha256 {found}, and {model.q8_0} is pinned in weights.yaml: the package "
+            f"{model.path.name} as Q8_0 has sha256 {sha256}, and {model.q8_0} is pinned in weights.yaml: the package "
             f"gguf {version('gguf')} may write it otherwise than the one of requirements.txt"
         )
     # The child holds the lock, too: where this process is killed alone, it still writes to the staging folder.
@@ -106,8 +108,8 @@ def _convert(model: Model, staging: Path, lock: int) -> None:
         )
     files = {path.name: sha256_of(path) for path in sorted(staging.iterdir())}
     if done.returncode or "openvino_model.bin" not in files:
-        said = (done.stderr.strip() or "it wrote no model").splitlines()[-1]
-        raise NotConverted(f"OpenVINO cannot convert {model.name}: {said}")
+        message = (done.stderr.strip() or "it wrote no model").splitlines()[-1]
+        raise NotConverted(f"OpenVINO cannot convert {model.name}: {message}")
     (staging / RECORD).write_text(json.dumps(_identity(model) | {"files": files, "ends": ends}, indent=1))
 
 

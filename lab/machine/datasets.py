@@ -15,7 +15,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from lab.machine import manifests
-from lab.machine.download import DownloadFailed
+from lab.machine.download import DownloadFailed, Report
 from lab.machine.faults import DamagedData
 from lab.machine.paths import checked_data, official_data
 
@@ -24,12 +24,6 @@ GROUP = "lab.datasets"
 PARSING = (ValueError, LookupError, TypeError, AttributeError, SyntaxError, EOFError, RuntimeError, csv.Error,
            zipfile.BadZipFile, zlib.error)  # fmt: skip
 REJECTED = "raw.rejected"  # in a dataset's folder: the last download that was not what it should be
-
-Report = Callable[[str], None]
-
-
-class UnknownDataset(ValueError):
-    """No dataset of that name is registered; the message lists those that are."""
 
 
 class UnexpectedData(ValueError):
@@ -63,30 +57,30 @@ class Dataset:
 
 def registered() -> dict[str, Dataset]:
     """All datasets by name. Raises ImportError, naming the entry point, if one cannot be loaded."""
-    found = {}
+    datasets = {}
     # By entry points: worlds lie above this library, and it must not import them by name.
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
-            found[entry.name] = entry.load()
+            datasets[entry.name] = entry.load()
         except (ImportError, AttributeError) as error:
             raise ImportError(f"dataset {entry.name!r} is registered as {entry.value}, which fails: {error}") from error
-    return found
+    return datasets
 
 
 def named(name: str) -> Dataset:
-    """The dataset of that name. Raises UnknownDataset, listing the names."""
+    """The dataset of that name. Raises ValueError, listing the names."""
     known = registered()
     if name not in known:
         names = ", ".join(known) or "none; install the suite with: python -m pip install -e ."
-        raise UnknownDataset(f"no dataset {name!r}; there are: {names}")
+        raise ValueError(f"no dataset {name!r}; there are: {names}")
     return known[name]
 
 
 def fetch(name: str, report: Report) -> Path:
     """Fetch a dataset unless it is already here and whole, and return its folder.
 
-    A download that cannot be converted, or is of other rows than the manifest says, is kept aside, so that the next
-    call fetches anew. Raises UnknownDataset, UnexpectedData, and OSError, after which the next call resumes.
+    A download that cannot be converted, or is not what the manifest says, is set aside, so that the next call fetches
+    it again. Raises ValueError, UnexpectedData, and OSError, after which the next call resumes.
     """
     dataset = named(name)
     try:
@@ -120,10 +114,10 @@ def fetch(name: str, report: Report) -> Path:
 def accept(name: str) -> Path:
     """Take what is here of a dataset for whole from now on, and return its folder.
 
-    Raises UnknownDataset, DamagedData if a file cannot be read or none can be used without it, OSError.
+    Raises ValueError, DamagedData if a file cannot be read or none can be used without it, OSError.
     """
     if name not in manifests.known():
-        raise UnknownDataset(f"no dataset {name!r} has a manifest; there are: {', '.join(manifests.known())}")
+        raise ValueError(f"no dataset {name!r} has a manifest; there are: {', '.join(manifests.known())}")
     manifests.note(name, official_data())
     return official_data() / name
 

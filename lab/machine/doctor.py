@@ -22,7 +22,6 @@ from lab.machine.paths import ROOT, answer_cache, checked_data, official_data
 
 GROUP = "lab.doctor"
 INSTALL = "python -m pip install -r requirements.txt"
-INSTALL_DEV = "python -m pip install -r requirements-dev.txt"
 ROOMY = 2e9  # bytes; an environment with every benchmark's data takes about as much
 
 
@@ -104,29 +103,26 @@ def pins(requirements: Path = ROOT / "requirements.txt") -> dict[str, str]:
 
 
 def _packages() -> list[Check]:
-    """Missing packages, the suite's and its tests' apart, and those installed in another version than pinned."""
-    needed, tests = pins(), pins(ROOT / "requirements-dev.txt")
-    pinned = needed | tests
+    """Missing packages, and those installed in another version than pinned."""
+    pinned = pins()
     installed = {name: _installed(name) for name in pinned}
-    absent = sorted(name for name, found in installed.items() if found is None)
+    missing = sorted(name for name, present in installed.items() if present is None)
     other = sorted(
-        f"{name} {found}, not {pinned[name]}"
-        for name, found in installed.items()
+        f"{name} {present}, not {pinned[name]}"
+        for name, present in installed.items()
         # A local part such as +cpu names a build of the same version.
-        if found is not None and found.split("+")[0] != pinned[name]
+        if present is not None and present.split("+")[0] != pinned[name]
     )
-    missing, untested = [name for name in absent if name in needed], [name for name in absent if name not in needed]
     return [
-        Check("packages", not missing, ", ".join(missing) or f"{len(pinned) - len(absent)} installed", INSTALL),
-        Check("packages of the tests", not untested, ", ".join(untested), INSTALL_DEV, optional=True),
+        Check("packages", not missing, ", ".join(missing) or f"{len(pinned)} installed", INSTALL),
         Check("pinned versions", not other, "; ".join(other), INSTALL, optional=True),
     ]
 
 
 def package_check(name: str, what: str = "", optional: bool = False, fix: str = INSTALL) -> Check:
     """Whether a package is installed, by its name on the package index. what: how the report calls it."""
-    found = _installed(name)
-    return Check(what or name, found is not None, found or "not installed", fix, optional)
+    installed = _installed(name)
+    return Check(what or name, installed is not None, installed or "not installed", fix, optional)
 
 
 def _installed(name: str) -> str | None:
@@ -137,13 +133,11 @@ def _installed(name: str) -> str | None:
 
 
 def _endpoint() -> list[Check]:
-    address, key = os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY")
+    # Never the key itself: reports of this command are pasted into issues.
+    states = {name: bool(os.environ.get(name)) for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")}
     return [
-        Check(
-            "OPENAI_BASE_URL", bool(address), "set" if address else "unset", "export OPENAI_BASE_URL=…", optional=True
-        ),
-        # Never the key itself: reports of this command are pasted into issues.
-        Check("OPENAI_API_KEY", bool(key), "set" if key else "unset", "export OPENAI_API_KEY=…", optional=True),
+        Check(name, there, "set" if there else "unset", f"export {name}=…", optional=True)
+        for name, there in states.items()
     ]
 
 
@@ -151,10 +145,12 @@ def _models() -> list[Check]:
     from lab.machine import weights
     from lab.models import local
 
-    fast, found = _installed("openvino-genai"), _installed("xllamacpp")
+    openvino, llama = _installed("openvino-genai"), _installed("xllamacpp")
     return [
-        Check("openvino-genai, for the engine local", fast is not None, fast or "", local.INSTALL, optional=True),
-        Check("xllamacpp, for the engine local", found is not None, found or "", local.INSTALL, optional=True),
+        Check(
+            "openvino-genai, for the engine local", openvino is not None, openvino or "", local.INSTALL, optional=True
+        ),
+        Check("xllamacpp, for the engine local", llama is not None, llama or "", local.INSTALL, optional=True),
         *(
             Check(f"model {name}", model.present, model.about, f"python -m lab model get {name}", optional=True)
             for name, model in weights.known().items()

@@ -1,11 +1,18 @@
-"""Atomic and durable writes: a reader never sees half a file, and what was written survives a crash."""
+"""Atomic and durable writes: no reader sees half a file, and what was written survives a crash. Hashes of files."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+
+
+def sha256_of(path: Path) -> str:
+    """sha256 of a file, as hex."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -44,13 +44,13 @@ def places(listed: str) -> dict[str, str]:
     pairs = [line.partition("=") for line in listed.splitlines()]
     settings = {name: ast.literal_eval(value) for name, _, value in pairs}
     # pip's own order: the command's section overrides the global one, and PIP_… variables override both.
-    found = {
+    values_of = {
         uv: settings[f"{section}.{name}"].split()
         for section in ("global", "install", ":env:")
         for name, uv in NAMES.items()
         if f"{section}.{name}" in settings
     }
-    variables = {name: ("," if name == "UV_FIND_LINKS" else " ").join(values) for name, values in found.items()}
+    variables = {name: ("," if name == "UV_FIND_LINKS" else " ").join(values) for name, values in values_of.items()}
     # pip takes the best version of all indexes, uv the first index that has the package.
     return variables | ({"UV_INDEX_STRATEGY": "unsafe-best-match"} if "UV_INDEX" in variables else {})
 

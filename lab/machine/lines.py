@@ -50,11 +50,11 @@ def read_lines(path: Path) -> list[Any]:
     """The objects of a file in a run's folder, [] if it is not there. Raises DamagedFile naming the first bad line."""
     if not os.path.lexists(path):
         return []
-    found = lines_in(read_whole(path, REMEDY), seal_of(path.parent))
-    for line in found:
+    lines = lines_in(read_whole(path, REMEDY), seal_of(path.parent))
+    for line in lines:
         if line.why:
             raise damaged(path, line.why, REMEDY, line.number)
-    return [line.value for line in found]
+    return [line.value for line in lines]
 
 
 def seal_of(folder: Path) -> str:

@@ -1,22 +1,20 @@
-"""Manifests of official data: the files of each dataset, their rows and sha256, and checks against them.
+"""Manifests of official data: the files of each dataset with their sha256, and checks against them.
 
 manifests.json has one entry a dataset, of the copy that this suite was tested with:
 
-    needed   files without which the dataset cannot be used
-    files    file -> rows, size in bytes and sha256 of its content, unpacked: another way of packing it is no change
-    counts   pattern -> number of its files, for what is kept as a tree
-    rows     files whose conversion by `lab data fetch` has other bytes, but as many rows
-    other    files whose conversion has other rows too, which the fetching itself counts
+    needed     files without which the dataset cannot be used
+    files      file -> sha256 of its content, unpacked: another way of packing it is no change
+    counts     pattern -> number of its files, for what is kept as a tree
+    converted  files whose conversion by `lab data fetch` has other bytes; the conversion checks them itself
 
 A content is hashed when it is first used, and then known by the file's size and times, so that no later run pays.
-What `lab data fetch` brought, it notes in `NAME.fetched.json`, which counts as much as the manifest.
+`lab data fetch` writes what it brought to `NAME.fetched.json`, which counts as much as the manifest.
 
-    python -m lab.machine.manifests FOLDER    # writes `files` anew, from a folder of official data
+    python -m lab.machine.manifests FOLDER    # writes `files` again, from a folder of official data
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
 import hashlib
 import json
@@ -28,78 +26,74 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from lab.machine.faults import DamagedData
 from lab.machine.files import write_atomically
 
 LIST = Path(__file__).with_name("manifests.json")
-NOTED = ".fetched.json"  # beside the folders: a file in a dataset's own would change the keys of what is built from it
-BLOCK = 1 << 20  # bytes read at a time
-TOLD = 3  # faults that one message names
-# Of gzip, text and rows that are cut or changed.
-UNREADABLE = (OSError, EOFError, zlib.error, ValueError, TypeError, RecursionError, csv.Error)
+FETCHED = (
+    ".fetched.json"  # beside the folders: a file in a dataset's own would change the keys of what is built from it
+)
+MOST_FAULTS = 3  # that one message names
+UNREADABLE = (OSError, EOFError, zlib.error)  # of a gzip file that is cut or changed
 
-Memory = dict[str, Any]  # file -> its size and times, then size and sha256 of its content
-_hashed: Memory = {}  # by this process, for where nothing can be written
-
-
-@dataclass(frozen=True)
-class Entry:
-    """The content of one file. size: in bytes, unpacked."""
-
-    rows: int
-    size: int
-    sha256: str
+Hashed = dict[str, Any]  # file -> its size and times, then the sha256 of its content
+_hashed: Hashed = {}  # by this process, for where nothing can be written
 
 
 @dataclass(frozen=True)
 class Manifest:
     """One entry of manifests.json, where the fields are explained; a `NAME.fetched.json` has files and counts alone."""
 
-    files: dict[str, Entry]
+    files: dict[str, str]
     needed: Sequence[str] = ()
     counts: dict[str, int] = field(default_factory=dict)
-    rows: Sequence[str] = ()
-    other: Sequence[str] = ()
+    converted: Sequence[str] = ()
 
     def here(self, data: Path) -> list[str]:
         """Which of its files are there, if only as a link that leads nowhere."""
         return [file for file in self.files if os.path.lexists(data / file)]
 
 
+@cache
+def known() -> Mapping[str, Manifest]:
+    """The manifests by dataset."""
+    return {name: Manifest(**entry) for name, entry in json.loads(LIST.read_text(encoding="utf-8")).items()}
+
+
 def check(name: str, data: Path, memory: Path) -> None:
     """Raise DamagedData if the dataset is here only in part, or a file of it is cut or changed.
 
     A dataset of which nothing is here passes, and so does one without a manifest. data: the folder of official data.
-    memory: the file that keeps what was hashed.
+    memory: the file that remembers hashes.
     """
     faults = list(_faults(name, data, memory)) if name in known() else []
     if faults:
         from importlib.metadata import entry_points
 
-        told = "; ".join(faults[:TOLD]) + (f"; and {len(faults) - TOLD} more" if len(faults) > TOLD else "")
+        more = f"; and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
         fetched = name in entry_points(group="lab.datasets").names
         mend = f"Fetch it again: python -m lab data fetch {name}" if fetched else "Restore these files, or remove all"
         raise DamagedData(
-            f"{name}'s official data in {data} is not whole: {told}. {mend}. Or use data='synthetic'. If it is what "
-            f"you mean to use, accept it: python -m lab data fetch {name} --as-is"
+            f"{name}'s official data in {data} is not whole: {'; '.join(faults[:MOST_FAULTS])}{more}. {mend}. Or use "
+            f"data='synthetic'. If it is what you mean to use, accept it: python -m lab data fetch {name} --as-is"
         )
 
 
 def note(name: str, data: Path) -> None:
-    """Write down what is here of the dataset, which then counts as whole. Raises DamagedData, OSError."""
+    """Record what is here of the dataset, which then counts as whole. Raises DamagedData, OSError."""
     manifest, files = known()[name], {}
     for file in manifest.here(data):
         try:
-            files[file] = _entry(data / file)
+            files[file] = _sha256(data / file)
         except UNREADABLE as error:
             raise DamagedData(f"{data / file} cannot be read ({error}); fetch or restore it") from None
-    lacking = [file for file in manifest.needed if file not in files]
-    if lacking:
-        raise DamagedData(f"{name} cannot be used without {', '.join(lacking)}, which {data} does not have")
-    counts = {pattern: _count(data, pattern) for pattern in manifest.counts}
-    write_atomically(data / f"{name}{NOTED}", json.dumps(asdict(Manifest(files, counts=counts)), indent=1).encode())
+    missing = [file for file in manifest.needed if file not in files]
+    if missing:
+        raise DamagedData(f"{name} cannot be used without {', '.join(missing)}, which {data} does not have")
+    fetched = Manifest(files, counts=_counts(data, manifest))
+    write_atomically(data / f"{name}{FETCHED}", json.dumps(asdict(fetched), indent=1).encode())
 
 
 def set_aside(name: str, data: Path) -> None:
@@ -116,28 +110,13 @@ def set_aside(name: str, data: Path) -> None:
 def unexpected(name: str, data: Path) -> list[str]:
     """What of a dataset that was just fetched is neither as in the manifest nor as the conversion may have it."""
     manifest = known().get(name, Manifest({}))
-    wrong = [_miscounted(data, manifest.counts)]
-    for file in manifest.here(data):
-        wanted = manifest.files[file]
-        if file in manifest.rows:
-            rows = _rows(data / file)
-            wrong.append(f"{file} has {rows:,} rows, not {wanted.rows:,}" if rows != wanted.rows else "")
-        elif file not in manifest.other:
-            wrong.append(_fault(data, file, [wanted], {}))
-    return [fault for fault in wrong if fault]
-
-
-@cache
-def known() -> Mapping[str, Manifest]:
-    """The manifests by dataset."""
-    return {
-        name: Manifest(**entry | {"files": {file: Entry(**of) for file, of in entry["files"].items()}})
-        for name, entry in json.loads(LIST.read_text(encoding="utf-8")).items()
-    }
+    fixed = [file for file in manifest.here(data) if file not in manifest.converted]
+    faults = [_fault(data, file, [manifest.files[file]], {}) for file in fixed]
+    return [*filter(None, faults), *_miscounted(data, manifest, manifest.counts)]
 
 
 def _faults(name: str, data: Path, memory: Path) -> Iterator[str]:
-    manifest = known()[name]
+    manifest, fetched, remembered = known()[name], _fetched(data / f"{name}{FETCHED}"), _remembered(memory)
     for folder in sorted({file.partition("/")[0] for file in manifest.files}):
         try:
             if os.path.lexists(data / folder):  # so is a link that leads nowhere
@@ -145,103 +124,65 @@ def _faults(name: str, data: Path, memory: Path) -> Iterator[str]:
         except OSError as error:
             yield f"{data / folder} is no folder that can be read ({error.strerror})"
             return
-    here, noted, before = manifest.here(data), _noted(data / f"{name}{NOTED}"), _json(memory)
-    hashed = before | _hashed
+    hashed = remembered | _hashed
     yield from _damaged(name, data, hashed).values()
-    if hashed != before:
+    if hashed != remembered:
         _hashed.update(hashed)
-        _keep(memory, hashed)
-    if here:
-        yield from (f"{file} is missing" for file in manifest.needed if file not in here)
-    if miscounted := _miscounted(data, noted.counts or manifest.counts):
-        yield miscounted
+        with suppress(OSError):  # a cache that cannot be written costs time only, and the doctor names it
+            write_atomically(memory, json.dumps(_remembered(memory) | hashed).encode())
+    here = manifest.here(data)
+    yield from (f"{file} is missing" for file in manifest.needed if here and file not in here)
+    yield from _miscounted(data, manifest, fetched.counts or manifest.counts)
 
 
-def _damaged(name: str, data: Path, hashed: Memory) -> dict[str, str]:
+def _damaged(name: str, data: Path, hashed: Hashed) -> dict[str, str]:
     """File -> what is wrong with it."""
-    manifest, noted = known()[name], _noted(data / f"{name}{NOTED}")
-    accepted = {
-        file: [files[file] for files in (manifest.files, noted.files) if file in files] for file in manifest.here(data)
+    manifest, fetched = known()[name], _fetched(data / f"{name}{FETCHED}")
+    faults = {
+        file: _fault(data, file, [source.files[file] for source in (manifest, fetched) if file in source.files], hashed)
+        for file in manifest.here(data)
     }
-    faults = {file: _fault(data, file, entries, hashed) for file, entries in accepted.items()}
     return {file: fault for file, fault in faults.items() if fault}
 
 
-def _fault(data: Path, file: str, accepted: Sequence[Entry], hashed: Memory) -> str:
-    """What is wrong with a file, "" if its content is an accepted one."""
-    path, wanted = data / file, accepted[-1]  # what was fetched here tells more than the manifest
-    contents = [[entry.size, entry.sha256] for entry in accepted]
-    most = max(entry.size for entry in accepted)
+def _fault(data: Path, file: str, accepted: Sequence[str], hashed: Hashed) -> str:
+    """What is wrong with a file, "" if its content has one of the accepted hashes."""
+    path = data / file
     try:
         status = path.stat()
-        # The time of the last change to the inode too: copies keep the other one, and so does who edits in secret.
+        # The time of the last change to the inode too: a copy keeps the other one, and an editor can set it back.
         state = [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-        if hashed.get(str(path)) in [state + content for content in contents]:
+        if hashed.get(str(path)) in [[*state, sha256] for sha256 in accepted]:
             return ""
-        content = _content(path, most)
-        if content in contents:
-            hashed[str(path)] = state + content
-            return ""
-        if content[0] > most:
-            return f"{file} is longer than the {wanted.size:,} bytes that it should have"
-        rows = _rows(path)
+        sha256 = _sha256(path)
     except UNREADABLE as error:
         return f"{file} cannot be read ({getattr(error, 'strerror', None) or error})"
-    if rows != wanted.rows:
-        return f"{file} has {rows:,} rows, not {wanted.rows:,}"
-    return f"{file} has {rows:,} rows as it should, but another content"
+    if sha256 not in accepted:
+        return f"{file} is cut or changed: its content has another sha256 than it should"
+    hashed[str(path)] = [*state, sha256]
+    return ""
 
 
-def _entry(path: Path) -> Entry:
-    size, sha256 = _content(path)
-    return Entry(_rows(path), size, sha256)
+def _sha256(path: Path) -> str:
+    """sha256 of what is in a file, unpacked."""
+    packed = path.suffix == ".gz" and not path.name.endswith(".tar.gz")
+    with gzip.open(path, "rb") if packed else open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _content(path: Path, most: float = float("inf")) -> list[Any]:
-    """Size and sha256 of what is in a file, unpacked; read only until it is longer than `most` bytes."""
-    digest, size = hashlib.sha256(), 0
-    with gzip.open(path, "rb") if _gzipped(path) else open(path, "rb") as file:
-        while size <= most and (block := file.read(BLOCK)):
-            digest.update(block)
-            size += len(block)
-    return [size, digest.hexdigest()]
+def _counts(data: Path, manifest: Manifest) -> dict[str, int]:
+    return {pattern: sum(1 for _ in data.glob(pattern)) for pattern in manifest.counts}
 
 
-def _rows(path: Path) -> int:
-    """Records in a file: the rows of a CSV below its header, the items of a JSON, else the lines that are not blank."""
-    if path.name.endswith((".tar.gz", ".zip")):
-        return 1
-    with _text(path) as text:
-        if ".csv" in path.suffixes:
-            return sum(1 for _ in csv.reader(text)) - 1
-        if ".json" in path.suffixes:
-            return len(json.load(text))
-        return sum(1 for line in text if line.strip())
-
-
-def _text(path: Path) -> TextIO:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8", newline="")
-    return open(path, encoding="utf-8", newline="")
-
-
-def _gzipped(path: Path) -> bool:
-    return path.suffix == ".gz" and not path.name.endswith(".tar.gz")
-
-
-def _miscounted(data: Path, counts: Mapping[str, int]) -> str:
+def _miscounted(data: Path, manifest: Manifest, wanted: Mapping[str, int]) -> list[str]:
     """Of a tree of files, of which some are here: the first pattern that has too few or too many."""
-    found = {pattern: _count(data, pattern) for pattern in counts}
-    wrong = [pattern for pattern in counts if any(found.values()) and found[pattern] != counts[pattern]]
-    return f"{wrong[0]} has {found[wrong[0]]:,} files, not {counts[wrong[0]]:,}" if wrong else ""
+    counts = _counts(data, manifest)
+    wrong = [pattern for pattern in counts if any(counts.values()) and counts[pattern] != wanted.get(pattern)]
+    return [f"{pattern} has {counts[pattern]:,} files, not {wanted.get(pattern, 0):,}" for pattern in wrong[:1]]
 
 
-def _count(data: Path, pattern: str) -> int:
-    return sum(1 for _ in data.glob(pattern))
-
-
-def _noted(path: Path) -> Manifest:
-    """What was noted at the fetching, nothing where that is not to be read: the manifest stands then."""
+def _fetched(path: Path) -> Manifest:
+    """What was fetched here, nothing where that cannot be read: the manifest alone stands then."""
     if not path.exists():
         return Manifest({})
     from pydantic import TypeAdapter
@@ -252,25 +193,20 @@ def _noted(path: Path) -> Manifest:
         return Manifest({})
 
 
-def _json(path: Path) -> Memory:
-    """What is remembered, nothing where that is not to be read: it is hashed again then."""
+def _remembered(memory: Path) -> Hashed:
+    """The hashes of earlier processes, nothing where they cannot be read: files are hashed again then."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        hashed = json.loads(memory.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _keep(memory: Path, hashed: Memory) -> None:
-    with suppress(OSError):  # a cache that cannot be written costs time only, and the doctor names it
-        write_atomically(memory, json.dumps(_json(memory) | hashed).encode())
+    return hashed if isinstance(hashed, dict) else {}
 
 
 def main(folder: Path) -> None:
-    """Write the rows and hashes of all files in the manifests anew."""
+    """Write the hashes of all files in the manifests again."""
     manifests = json.loads(LIST.read_text(encoding="utf-8"))
     for manifest in manifests.values():
-        manifest["files"] = {file: asdict(_entry(folder / file)) for file in sorted(manifest["files"])}
+        manifest["files"] = {file: _sha256(folder / file) for file in sorted(manifest["files"])}
     LIST.write_text(json.dumps(manifests, indent=1) + "\n", encoding="utf-8")
 
 

@@ -23,9 +23,7 @@ def official_data() -> Path:
     folder = Path(named or ROOT / "data" / "official")
     if named or os.path.lexists(folder):
         try:
-            for name in os.listdir(folder):
-                if name in manifests.known() and (folder / name).is_dir():
-                    os.listdir(folder / name)  # a world looks into it before it asks `choose_data`
+            os.listdir(folder)
         except OSError as error:
             raise MissingData(
                 f"{'LAB_DATA names' if named else 'Official data belongs in'} a folder that is not there or cannot be "
@@ -61,7 +59,7 @@ def recordings_folder() -> Path:
 
 
 def shown(path: Path) -> str:
-    """A path as it is told to a user: inside the repository, relative to it."""
+    """A path for a message: inside the repository, relative to it."""
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
@@ -69,7 +67,7 @@ def choose_data(data: str, present: bool, what: str) -> str:
     """Resolve a notebook's `data` parameter to "official" or "synthetic".
 
     data: "auto" (official where `present`, else synthetic), "official" or "synthetic". what: the dataset. Where nothing
-    of it is in the folder of official data, "auto" is made; where a part is, or a damaged file, nothing but "synthetic"
+    of it is in the folder of official data, "auto" is synthetic; where a part is, or a damaged file, only "synthetic"
     goes on. Raises MissingData if "official" is asked for and absent, DamagedData, ValueError for another word.
     """
     kinds = ("auto", "official", "synthetic")

@@ -18,13 +18,15 @@ def visible(text: str) -> str:
     return text if text.isprintable() else UNUSUAL.sub(_escaped, text)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    one = found[0]
-    seen = one.isprintable() or one == "\r\n" or unicodedata.category(one) == "Zs"  # all kinds of blanks
-    return one if seen else one.encode("unicode_escape").decode("ascii")
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
+    seen = (
+        character.isprintable() or character == "\r\n" or unicodedata.category(character) == "Zs"
+    )  # all kinds of blanks
+    return character if seen else character.encode("unicode_escape").decode("ascii")
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Rows of text as columns of equal width."""
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

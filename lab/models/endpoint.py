@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lab.machine import progress
-from lab.machine.addresses import place_of, stated_address
+from lab.machine.addresses import client_settings, stated_address
 from lab.machine.secrets import clean_address
 from lab.models.backbone import Answer, options_of, request_of
 from lab.models.cache import RECORDING, AnswerCache, key_of
@@ -93,10 +93,10 @@ class Endpoint:
 
     @classmethod
     def of(cls, engine: Engine, cache: AnswerCache | None = _DEFAULT_CACHE) -> Endpoint:
-        """An endpoint at OPENAI_BASE_URL. Raises MissingKey if neither an address nor a key is set, BadAddress."""
+        """An endpoint at OPENAI_BASE_URL. Raises MissingKey if neither an address nor a key is set, ValueError."""
         usual = presets()[engine.options["preset"]]["address"] if "preset" in engine.options else ""
         address = stated_address(f"Engine {engine.text!r} is a model's name", "engine='rules'", usual)
-        place_of(clean_address(address), engine.options)
+        client_settings(clean_address(address), engine.options)
         price(engine.name, 0, 0)  # a fault in the price file shows here, not when the first answer has been paid
         return cls(engine, address, AnswerCache() if cache is _DEFAULT_CACHE else cache)
 
@@ -338,7 +338,9 @@ class Endpoint:
 
     def _sending(self) -> Chat:
         if self._client is None or self._client.process != os.getpid():
-            self._client = self._local() if self._local else Client(**place_of(self.address, self.engine.options))
+            self._client = (
+                self._local() if self._local else Client(**client_settings(self.address, self.engine.options))
+            )
         return self._client
 
     def __getstate__(self) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lab.machine import conversion, weights
 from lab.machine.conversion import NotConverted
@@ -24,7 +25,6 @@ from lab.models.cache import AnswerCache
 from lab.models.client import Chat
 from lab.models.endpoint import Endpoint
 from lab.models.engines import LLAMA, OPENVINO, BadEngine, Engine, parse
-from lab.models.serving import Serving
 
 INSTALL = "python -m pip install -r requirements-local.txt"
 PACKAGES = {OPENVINO: "openvino_genai", LLAMA: "xllamacpp"}  # as they are imported
@@ -36,6 +36,15 @@ class MissingLocal(Unavailable):
     """The engine `local` lacks its package or its model, or cannot use them; the message says what to do."""
 
 
+class Serving(NamedTuple):
+    """What a model is loaded with. context: tokens. threads: of the computation."""
+
+    model: str
+    context: int
+    threads: int
+    runtime: str = LLAMA
+
+
 _loaded: dict[tuple[int, Serving], Any] = {}  # by process, too: a fork has none of its parent's threads
 _starting = threading.Lock()
 
@@ -43,7 +52,7 @@ _starting = threading.Lock()
 def connect(engine: Engine, **settings: Any) -> Endpoint:
     """The model that the engine names; it is loaded when it is first asked.
 
-    settings: `cache`, as for any endpoint. Raises UnknownModel, BadEngine for a model that answers nothing,
+    settings: `cache`, as for any endpoint. Raises ValueError, BadEngine for a model that answers nothing,
     MissingLocal.
     """
     model = weights.named(engine.name)
@@ -123,28 +132,24 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
+# What to do about an error of loading, by its type; the first that fits.
+REMEDIES: Mapping[type[Exception], str] = {
+    weights.WrongHash: "Remove the file, then: python -m lab model get {model}",
+    NotConverted: f"Or take runtime={LLAMA} in the engine string",
+    ImportError: f"Install {{package}} again with: {INSTALL}; where libgomp.so.1 is missing: apt-get install libgomp1",
+    MemoryError: "Close other programs, each process that asks loads its own copy; or take a smaller model",
+    OSError: "Are the models in {folder} yours to read, and is there room to convert one?",
+    RuntimeError: "Is there memory for context={context}?",
+}
+
+
 def _start(serving: Serving) -> Any:
-    model, package = weights.named(serving.model), PACKAGES[serving.runtime]
+    model = weights.named(serving.model)
     try:
-        return STARTS[serving.runtime](model, serving)
-    except weights.WrongHash as error:
-        raise MissingLocal(f"{error}. Remove the file, then: python -m lab model get {model.name}") from None
-    except NotConverted as error:
-        raise MissingLocal(f"{error}. Or take runtime={LLAMA} in the engine string") from None
-    except ImportError as error:
-        raise MissingLocal(
-            f"{package} cannot be loaded: {error}. Install it again with: {INSTALL}; "
-            "where libgomp.so.1 is missing: apt-get install libgomp1"
-        ) from None
-    except MemoryError as error:
-        raise MissingLocal(
-            f"{model.name} cannot be loaded: {error or 'no memory is left'}. Close other programs, each process that "
-            "asks loads its own copy; or take a smaller model"
-        ) from None
-    except OSError as error:
-        raise MissingLocal(f"{model.name} cannot be read or converted in {weights.folder()}: {error}") from None
-    except RuntimeError as error:
-        said = " ".join(str(error).split())
-        raise MissingLocal(
-            f"{serving.runtime} cannot load {model.path}: {said} Is there memory for context={serving.context}?"
-        ) from None
+        return STARTS[serving.runtime](model, serving.context, serving.threads)
+    except tuple(REMEDIES) as error:
+        remedy = next(text for kind, text in REMEDIES.items() if isinstance(error, kind)).format(
+            model=model.name, package=PACKAGES[serving.runtime], folder=weights.folder(), context=serving.context
+        )
+        message = " ".join(str(error).split()) or "no memory is left"
+        raise MissingLocal(f"{serving.runtime} cannot load {model.path}: {message.rstrip('.')}. {remedy}") from None

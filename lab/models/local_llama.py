@@ -14,7 +14,6 @@ from lab.models.client import Client
 
 if TYPE_CHECKING:
     from lab.machine.weights import Model
-    from lab.models.serving import Serving
 
 CACHE_MEGABYTES = 512  # kept states of earlier prompts; a token takes 12 kB (0.5B) or 28 kB (1.5B)
 
@@ -32,8 +31,11 @@ class Served(Client):
         self.server = None
 
 
-def start(model: Model, serving: Serving) -> Served:
-    """Load the model and serve it. Raises WrongHash, ImportError, and RuntimeError with the library's words."""
+def start(model: Model, context: int, threads: int) -> Served:
+    """Load the model and serve it. context: tokens.
+
+    Raises WrongHash, ImportError, and RuntimeError with the library's words.
+    """
     weights.checked(model, weights.folder())  # answers are kept under the pinned hash, and no other file may give them
     # Threads that spin while they wait are ten times slower where they share cores. Read when the library is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -42,8 +44,8 @@ def start(model: Model, serving: Serving) -> Served:
     settings = xllamacpp.CommonParams()
     settings.model.path = str(model.path)
     settings.hostnames, settings.port = ["127.0.0.1"], 0  # 0: a free port, so that processes run side by side
-    settings.n_ctx = serving.context
-    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = serving.threads
+    settings.n_ctx = context
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = threads
     settings.n_parallel = 1  # asks queue: two at once would share the cores, and split the context
     settings.cache_ram_mib = CACHE_MEGABYTES
     settings.use_jinja = True  # the chat template that the model file brings

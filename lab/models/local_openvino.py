@@ -33,7 +33,6 @@ from lab.models.retries import EndpointError, EndpointUnavailable
 
 if TYPE_CHECKING:
     from lab.machine.weights import Model
-    from lab.models.serving import Serving
 
 PACKAGE = "openvino-genai"
 TIMES_THE_FILE = 2.2  # memory that a loaded model takes, as a multiple of its weights' file; measured: 2.0
@@ -64,13 +63,16 @@ def unsupported() -> str:
     return ""
 
 
-def start(model: Model, serving: Serving) -> Loaded:
-    """Load the model, converted before if need be. Raises WrongHash, NotConverted, ImportError, MemoryError."""
+def start(model: Model, context: int, threads: int) -> Loaded:
+    """Load the model, converted before if need be. context: tokens.
+
+    Raises WrongHash, NotConverted, ImportError, MemoryError.
+    """
     folder = conversion.converted(model, progress.say)
     need, free = TIMES_THE_FILE * (folder / "openvino_model.bin").stat().st_size, free_memory()
     if free is not None and free < need:
         raise MemoryError(f"it takes about {need / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free")
-    return Loaded(folder, serving)
+    return Loaded(folder, context, threads)
 
 
 def free_memory() -> int | None:
@@ -101,11 +103,11 @@ class Job(NamedTuple):
 class Loaded:
     """A loaded model that takes chat-completion requests. Thread-safe: what is asked together is answered together."""
 
-    def __init__(self, folder: Path, serving: Serving) -> None:
+    def __init__(self, folder: Path, context: int, threads: int) -> None:
         import openvino_genai
 
-        self._genai, self._context, self.process = openvino_genai, serving.context, os.getpid()
-        self._folder, self._threads = folder, serving.threads
+        self._genai, self._context, self.process = openvino_genai, context, os.getpid()
+        self._folder, self._threads = folder, threads
         self._pipe = self._opened()
         self._tokenizer = self._pipe.get_tokenizer()
         self._ends = set(json.loads((folder / conversion.RECORD).read_text())["ends"])
@@ -212,10 +214,10 @@ class Loaded:
 
     def _taken(self, wait: bool) -> list[Job | None]:
         """The questions that wait, None for the end. wait: for the first one."""
-        found = [self._asked.get()] if wait else []
+        jobs = [self._asked.get()] if wait else []
         while not self._asked.empty():
-            found.append(self._asked.get())
-        return found
+            jobs.append(self._asked.get())
+        return jobs
 
     def _settings(self, request: Mapping[str, Any], room: int) -> Any:
         config = self._genai.GenerationConfig()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from lab.models import engines
-from lab.results.claims import BY_NULL, BY_PLACEBO, MISSING, VOID, Claim, Finding, missing
+from lab.results.claims import BY_NULL, BY_PLACEBO, MISSING, VOID, Claim, Contrast, Finding, missing
 from lab.results.floors import headroom
 from lab.results.statistics import Comparison, Interval, compare, holm
 from lab.results.stored import CEILING, FLOOR, Scores, Stored
@@ -16,57 +16,50 @@ Voided = Callable[[str], str]  # a recording's name -> why it is void, "" if it 
 
 
 class Compared(NamedTuple):
-    """A contrast's scores and comparison, or why there is none."""
+    """A contrast's scores and comparison. tasks, second: task -> score of the first and the second condition."""
 
-    first: Scores | None = None
-    result: Comparison | None = None
-    tasks: Mapping[str, float] = {}
-    second: Mapping[str, float] = {}
-    fault: Verdict | None = None
+    contrast: Contrast
+    first: Scores
+    result: Comparison
+    tasks: Mapping[str, float]
+    second: Mapping[str, float]
 
 
-def compared(claim: Claim, stored: Stored, voided: Voided) -> Compared:
-    """Both conditions of a claim on the tasks that both have; the fault where one, or the placebo, is gone or void."""
-    contrast = claim.contrast
-    assert contrast is not None
+def compared(contrast: Contrast, stored: Stored, voided: Voided) -> Compared | Verdict:
+    """Both conditions on the tasks that both have; a verdict where one, or the placebo, is gone or void."""
     sides = [contrast.side(contrast.of), contrast.side(contrast.less, contrast.less_engine)]
     controls = [contrast.side(contrast.placebo)] if contrast.placebo else []
     both: list[Scores] = []
     for side in (*sides, *controls):
         scores = stored.scores.get(side)
         if scores is None:
-            return Compared(fault=Verdict(MISSING, f"no scores of {', '.join(side)} are stored"))
+            return Verdict(MISSING, f"no scores of {', '.join(side)} are stored")
         if scores.run.startswith("replay:") and (why := voided(scores.run.removeprefix("replay:"))):
-            return Compared(fault=Verdict(VOID, why))
+            return Verdict(VOID, why)
         both.append(scores)
     first, second = both[:2]
     if engines.parse(first.side.engine).kinds.isdisjoint(engines.MODELS) or first.evidence != "measured":
-        return Compared(fault=Verdict(MISSING, f"{first.side.engine} is no real model, and has no verdict"))
+        return Verdict(MISSING, f"{first.side.engine} is no real model, and has no verdict")
     # Two recordings can hold different numbers of tasks; what both have is compared.
     shared = {task: score for task, score in first.values.items() if task in second.values}
     if not shared:
-        return Compared(fault=Verdict(MISSING, f"{', '.join(sides[0])} and {sides[1].condition} share no task"))
+        return Verdict(MISSING, f"{', '.join(sides[0])} and {sides[1].condition} share no task")
     others = {task: second.values[task] for task in shared}
-    return Compared(first, compare(shared, others), shared, others)
+    return Compared(contrast, first, compare(shared, others), shared, others)
 
 
-def by_holm(claims: Sequence[Claim], compared: Mapping[str, Compared]) -> dict[str, float]:
+def by_holm(claims: Sequence[Claim], pairs: Mapping[str, Compared | Verdict]) -> dict[str, float]:
     """Claim -> its p-value, corrected over the contrasts of its item."""
-    families: dict[str, list[str]] = {}
+    families: dict[str, dict[str, float]] = {}
     for claim in claims:
-        if claim.id in compared and compared[claim.id].result:
-            families.setdefault(claim.item, []).append(claim.id)
-    adjusted: dict[str, float] = {}
-    for ids in families.values():
-        p_values = [result.p for name in ids if (result := compared[name].result)]
-        adjusted |= dict(zip(ids, holm(p_values), strict=True))
-    return adjusted
+        if isinstance(pair := pairs.get(claim.id), Compared):
+            families.setdefault(claim.item, {})[claim.id] = pair.result.p
+    adjusted = [zip(family, holm([*family.values()]), strict=True) for family in families.values()]
+    return {name: p for pairs in adjusted for name, p in pairs}
 
 
 def of_contrast(claim: Claim, pair: Compared, p: float, stored: Stored) -> Finding:
     """The finding of a claim that rests on a contrast. p: of the comparison, as `by_holm` corrects it."""
-    if pair.fault or pair.first is None or pair.result is None:
-        return Finding(claim, pair.fault or Verdict(MISSING, "nothing is stored"))
     first, result = pair.first, pair.result
     scale = 100 if claim.unit == "%" else 1
     sides = scale * result.mean_a, scale * result.mean_b
@@ -74,17 +67,20 @@ def of_contrast(claim: Claim, pair: Compared, p: float, stored: Stored) -> Findi
         claim, Verdict(""), here=_scaled(result.difference, scale), n=result.n, data=first.data,
         model=first.side.engine, sides=sides, p=p,
     )  # fmt: skip
-    placebo = _placebo(claim, pair, stored)
-    if claim.contrast and claim.contrast.placebo and placebo is None:
-        # Without it the claim could only look better than it is.
-        return missing(claim, f"its placebo {claim.contrast.placebo!r} is not stored on the same tasks")
-    null = _strongest_null(claim, pair, stored)
-    if placebo:
+    placebo = None
+    if name := pair.contrast.placebo:
+        scores = stored.scores[pair.contrast.side(name)]
+        if not pair.tasks.keys() <= scores.values.keys():
+            # Without it the claim could only look better than it is.
+            return missing(claim, f"its placebo {name!r} is not stored on the same tasks")
+        placebo = _control(claim, pair, scores)
         finding = finding._replace(placebo=_scaled(placebo.against_second, scale))
+    null = _strongest_null(claim, pair, stored)
     if null:
         room = _headroom(claim, pair, null, stored)
         finding = finding._replace(null=(null.name, _scaled(null.against_second, scale)), headroom=room)
-    verdict = direction_verdict(_in_points(result, scale), claim.sign, p, claim.least)
+    in_points = result._replace(difference=_scaled(result.difference, scale))
+    verdict = direction_verdict(in_points, claim.sign, p, claim.least)
     for control, word in ((null, BY_NULL), (placebo, BY_PLACEBO)):
         if verdict.word == AGREES and control and not control.beaten:
             less = control.first_less_it
@@ -108,17 +104,9 @@ def _control(claim: Claim, pair: Compared, scores: Scores) -> _Control:
     return _Control(scores.side.condition, compare(values, pair.second).difference, result.difference, beaten)
 
 
-def _placebo(claim: Claim, pair: Compared, stored: Stored) -> _Control | None:
-    contrast = claim.contrast
-    assert contrast is not None
-    scores = stored.scores.get(contrast.side(contrast.placebo)) if contrast.placebo else None
-    covers = scores is not None and pair.tasks.keys() <= scores.values.keys()
-    return _control(claim, pair, scores) if covers and scores else None
-
-
 def _strongest_null(claim: Claim, pair: Compared, stored: Stored) -> _Control | None:
     """The best of the null models that have played all tasks of the contrast."""
-    nulls = _same_tasks(claim, pair, stored, FLOOR)
+    nulls = _same_tasks(pair, stored, FLOOR)
     if not nulls:
         return None
     best = max(nulls, key=lambda scores: claim.sign * scores.mean(pair.tasks))
@@ -127,28 +115,23 @@ def _strongest_null(claim: Claim, pair: Compared, stored: Stored) -> _Control | 
 
 def _headroom(claim: Claim, pair: Compared, null: _Control, stored: Stored) -> float | None:
     """How far the first condition comes from the strongest null model to the ceiling; None without a ceiling."""
-    ceilings = _same_tasks(claim, pair, stored, CEILING)
-    if not ceilings or pair.result is None:
+    ceilings = _same_tasks(pair, stored, CEILING)
+    if not ceilings:
         return None
     ceiling = max(claim.sign * scores.mean(pair.tasks) for scores in ceilings) * claim.sign
     return headroom(pair.result.mean_a, pair.result.mean_a - null.first_less_it.value, ceiling)
 
 
-def _same_tasks(claim: Claim, pair: Compared, stored: Stored, role: str) -> list[Scores]:
+def _same_tasks(pair: Compared, stored: Stored, role: str) -> list[Scores]:
     """The scores of a role on the contrast's benchmark that cover its tasks."""
-    assert claim.contrast is not None
     return [
         scores
         for side, scores in stored.scores.items()
         if scores.role == role
-        and side.benchmark == claim.contrast.benchmark
+        and side.benchmark == pair.contrast.benchmark
         and pair.tasks.keys() <= scores.values.keys()
     ]
 
 
 def _scaled(interval: Interval, scale: float) -> Interval:
     return Interval(*(scale * end for end in interval))
-
-
-def _in_points(result: Comparison, scale: float) -> Comparison:
-    return result._replace(difference=_scaled(result.difference, scale))

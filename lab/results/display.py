@@ -95,25 +95,25 @@ def shown(frame: pd.DataFrame, decimals: int = 3) -> Shown:
     """
     flat = frame.head(MOST).reset_index(drop=frame.index.names in ([None], [SOURCE]))
     columns = dict(columns_of(flat, decimals))
-    behind = max((place for place in columns if flat.columns[place] in FAULTS), default=flat.shape[1])
-    values = [cells for place, cells in columns.items() if place > behind]
+    behind = max((index for index in columns if flat.columns[index] in FAULTS), default=flat.shape[1])
+    values = [cells for index, cells in columns.items() if index > behind]
     # Where no row has a value, there is nothing to fold them for.
     empty = [bool(values) and {*row} == {EMPTY} for row in zip(*values, strict=True)] or [False] * len(flat)
     empty = [without and not all(empty) for without in empty]
-    none = [place for place in columns if flat.columns[place] in FAULTS and {*columns[place]} <= {"0", EMPTY}]
-    places = [place for place in columns if place not in none]
-    rows = [[columns[place][line] for place in places] for line in range(len(flat))]
-    kept = [line for line, without in enumerate(empty) if places and not without]
+    none = [index for index in columns if flat.columns[index] in FAULTS and {*columns[index]} <= {"0", EMPTY}]
+    indices = [index for index in columns if index not in none]
+    rows = [[columns[index][line] for index in indices] for line in range(len(flat))]
+    kept = [line for line, without in enumerate(empty) if indices and not without]
     source = frame[SOURCE] if SOURCE in frame.columns else frame.index.to_series()
-    ours = [str(each).startswith(THIS_RUN) for each in source]
+    ours = [str(label).startswith(THIS_RUN) for label in source]
     others = not all(ours)
     notes = [f"{' and '.join(map(str, flat.columns[none]))}: none counted"] if none and rows else []
     notes += [f"and {len(frame) - MOST:,} more rows"] * (len(frame) > MOST) + ["nothing to show"] * (not kept)
     return Shown(
-        frame, flat.columns[places], [rows[line] for line in kept],
-        [is_text(columns[place]) for place in places],
+        frame, flat.columns[indices], [rows[line] for line in kept],
+        [is_text(columns[index]) for index in indices],
         [ours[line] and others for line in kept],
-        [row[: sum(place < behind for place in places)] for row, without in zip(rows, empty, strict=True) if without],
+        [row[: sum(index < behind for index in indices)] for row, without in zip(rows, empty, strict=True) if without],
         notes,
     )  # fmt: skip
 
@@ -129,25 +129,25 @@ def columns_of(frame: pd.DataFrame, decimals: int) -> Iterator[tuple[int, list[s
     decimals: of numbers, at most (see `shown`).
     """
     numeric = [kind.kind in "iuf" for kind in frame.dtypes]
-    place = 0
-    while place < frame.shape[1]:
-        column, name, width = frame.iloc[:, place], str(frame.columns[place]), 1
-        if numeric[place]:
-            ends = frame.columns[place + 1 : place + 3]
-            if all(numeric[place : place + 3]) and sum(bool(LOW_OR_HIGH.fullmatch(str(end))) for end in ends) == 2:
+    index = 0
+    while index < frame.shape[1]:
+        column, name, width = frame.iloc[:, index], str(frame.columns[index]), 1
+        if numeric[index]:
+            ends = frame.columns[index + 1 : index + 3]
+            if all(numeric[index : index + 3]) and sum(bool(LOW_OR_HIGH.fullmatch(str(end))) for end in ends) == 2:
                 width = 3
             most = max(decimals, P_DECIMALS) if P.fullmatch(name) else decimals
-            cells = _numbers(frame.iloc[:, place : place + width], most)
+            cells = _numbers(frame.iloc[:, index : index + width], most)
         else:
             cells = [_text(cell, decimals) for cell in column]
-        if not cells or any(cells) and (not numeric[place] or column.notna().any()):
-            yield place, cells
-        place += width
+        if not cells or any(cells) and (not numeric[index] or column.notna().any()):
+            yield index, cells
+        index += width
 
 
 def _text(cell: Any, decimals: int) -> str:
-    told = text(round(cell, decimals) if isinstance(cell, float) else cell)
-    return told if len(told) <= LONGEST else f"{told[:LONGEST]} … ({len(told) - LONGEST:,} more characters)"
+    line = text(round(cell, decimals) if isinstance(cell, float) else cell)
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]} … ({len(line) - LONGEST:,} more characters)"
 
 
 def _numbers(columns: pd.DataFrame, decimals: int) -> list[str]:
@@ -174,11 +174,11 @@ def _page(names: pd.Index, rows: Sequence[Sequence[str]], left: list[bool], mark
     for row, mark in zip(cells, marked, strict=True):
         row[0] = f"<b>{row[0]}</b>" if mark else row[0]
     made = pd.DataFrame(cells, columns=range(len(names)))
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if name == "evidence":
-            made[place] = made[place].map("<code>{}</code>".format)
+            made[index] = made[index].map("<code>{}</code>".format)
     made.columns = names.map(lambda name: tuple(map(_escaped, name)) if isinstance(name, tuple) else _escaped(name))
-    wide = [any(len(row[place]) > WIDE for row in rows) for place in range(len(names))]
+    wide = [any(len(row[index]) > WIDE for row in rows) for index in range(len(names))]
     styler = _styler()(made, uuid="").hide(axis="index")
     many = len(names) >= MANY
     return styler.to_html(exclude_styles=True, left=left, wide=wide, marked=marked, tint=TINT, many=many)

@@ -1,4 +1,4 @@
-"""Exports of a table: CSV and Parquet as data, Markdown for reading. LaTeX is in lab/results/latex.py."""
+"""Exports of a table: CSV as data, Markdown for reading. LaTeX is in lab/results/latex.py."""
 
 from __future__ import annotations
 
@@ -25,45 +25,17 @@ def csv(frame: pd.DataFrame) -> str:
 
     A cell that a spreadsheet would run as a formula begins with an apostrophe.
     """
-    import pandas as pd
-
-    safe = _plain(frame).rename(columns=_no_formula)
-    for place in _of_objects(safe):  # as objects: else a whole number beside an empty cell would become a float
-        safe.isetitem(place, pd.Series([_no_formula(cell) for cell in safe.iloc[:, place]], dtype=object))
-    return visible(safe.to_csv(index=False, lineterminator="\n"))
-
-
-def parquet(frame: pd.DataFrame) -> bytes:
-    """The same as Parquet, typed: a column of numbers and empty cells is one of floats; one with a text is all text."""
-    import io
-
-    typed = _plain(frame).rename(columns=str)
-    for place in _of_objects(typed):
-        column = typed.iloc[:, place]
-        if any(isinstance(cell, str) for cell in column):
-            typed.isetitem(place, column.map(lambda cell: visible(str(cell)), na_action="ignore"))
-    file = io.BytesIO()
-    typed.to_parquet(file, index=False)
-    return file.getvalue()
-
-
-def _plain(frame: pd.DataFrame) -> pd.DataFrame:
-    """A copy without index, in which every kind of empty cell of text is None."""
-    import pandas as pd
-
-    plain = frame.reset_index(drop=True)
-    for place in _of_objects(plain):
-        cells = [None if pd.isna(cell) or cell in ("", EMPTY) else cell for cell in plain.iloc[:, place]]
-        plain.isetitem(place, pd.Series(cells, index=plain.index, dtype=object))
-    return plain
-
-
-def _of_objects(frame: pd.DataFrame) -> list[int]:
-    """Where columns are that hold no numbers alone."""
     import numpy as np
+    import pandas as pd
 
-    kinds = enumerate(frame.dtypes)
-    return [place for place, kind in kinds if not isinstance(kind, np.dtype) or kind.kind == "O"]
+    plain = frame.reset_index(drop=True).rename(columns=_no_formula)
+    for index, kind in enumerate(plain.dtypes):
+        if isinstance(kind, np.dtype) and kind.kind != "O":  # numbers alone
+            continue
+        cells = [None if pd.isna(cell) or cell in ("", EMPTY) else _no_formula(cell) for cell in plain.iloc[:, index]]
+        # As objects: else a whole number beside an empty cell would become a float.
+        plain.isetitem(index, pd.Series(cells, index=plain.index, dtype=object))
+    return visible(plain.to_csv(index=False, lineterminator="\n"))
 
 
 def _no_formula(cell: Any) -> Any:
@@ -73,15 +45,11 @@ def _no_formula(cell: Any) -> Any:
 def markdown(frame: pd.DataFrame, left: Sequence[bool] | None = None) -> str:
     """A GitHub table, pipes and HTML escaped. left: whether a column is text; by default what holds no numbers."""
     # By hand: pandas' to_markdown needs tabulate, which is no dependency, and leaves pipes and line breaks as they are.
-    header, *rows = [[TAG.sub("&lt;", cell.translate(MARKDOWN)) for cell in line] for line in _texts(frame)]
+    lines = [map(str, frame.columns), *(map(text, line) for line in frame.to_numpy(object))]
+    header, *rows = [[TAG.sub("&lt;", cell.translate(MARKDOWN)) for cell in line] for line in lines]
     left = [kind.kind not in "iuf" for kind in frame.dtypes] if left is None else left
-    rule = ["---" if text else "---:" for text in left]
+    rule = ["---" if is_text else "---:" for is_text in left]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in [header, rule, *rows])
-
-
-def _texts(frame: pd.DataFrame) -> list[list[str]]:
-    """The header, then every row, as unescaped text."""
-    return [[str(name) for name in frame.columns], *([text(cell) for cell in line] for line in frame.to_numpy(object))]
 
 
 def text(cell: Any) -> str:

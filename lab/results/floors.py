@@ -41,14 +41,14 @@ def headroom(value: float, floor: float, ceiling: float) -> float:
 
 def ends(panel: pd.DataFrame) -> dict[str, Ends]:
     """Benchmark -> its two ends, from a table with the columns of COLUMNS that has a floor for each."""
-    found = {}
+    ends_of = {}
     for name, rows in panel.groupby("benchmark", sort=False):
         floors, ceilings = (rows[rows["role"] == role] for role in (FLOOR, CEILING))
         lower = (rows["better"] == "lower").any()
         best = floors.loc[floors["value"].idxmin() if lower else floors["value"].idxmax()]
         known = ceilings["value"].min() if lower else ceilings["value"].max()
-        found[str(name)] = Ends(float(best["value"]), str(best["agent"]), float(known))
-    return found
+        ends_of[str(name)] = Ends(float(best["value"]), str(best["agent"]), float(known))
+    return ends_of
 
 
 def of_models(stored: Stored) -> pd.DataFrame:
@@ -119,11 +119,11 @@ def draw(panel: pd.DataFrame) -> Figure:
     figure, axes = plt.subplots(len(parts), 1, figsize=shape, height_ratios=sizes, squeeze=False)
     for axis, rows in zip(axes[:, 0], parts, strict=True):
         lines = list(dict.fromkeys(rows["benchmark"]))
-        found = [ends(rows)[name] for name in lines]
-        axis.barh(range(len(lines)), [e.ceiling - e.floor for e in found], 0.7, [e.floor for e in found], color="0.9")
-        of = rows[rows["role"] == FLOOR]
-        plots.dots_with_intervals(of, "benchmark", "value", "ci_low", "ci_high", "agent", axis, colors)
-        axis.plot([e.ceiling for e in found], range(len(lines)), "|", color="black", markersize=16, label="ceiling")
+        both = [ends(rows)[name] for name in lines]
+        axis.barh(range(len(lines)), [e.ceiling - e.floor for e in both], 0.7, [e.floor for e in both], color="0.9")
+        dots = rows[rows["role"] == FLOOR]
+        plots.dots_with_intervals(dots, "benchmark", "value", "ci_low", "ci_high", "agent", axis, colors)
+        axis.plot([e.ceiling for e in both], range(len(lines)), "|", color="black", markersize=16, label="ceiling")
         lower = (rows["better"] == "lower").all()
         axis.legend()
         axis.set(xlabel=f"{rows['metric'].iloc[0]}, lower is better" if lower else "score, %")

@@ -35,7 +35,7 @@ def headlines(scores: Iterable[Score], metric: str) -> list[Headline]:
     parts: dict[str, list[Score]] = {}
     for score in scores:
         parts.setdefault(score.part, []).append(score)
-    return [_headline(of, metric, part) for part, of in parts.items()]
+    return [_headline(part_scores, metric, part) for part, part_scores in parts.items()]
 
 
 def paired(first: Sequence[Score], second: Sequence[Score]) -> Comparison:

@@ -20,13 +20,17 @@ def evaluate(claims: Sequence[Claim], published: pd.DataFrame, stored: Stored, v
 
     published: the paper's file (`tables.published_cells`). Contrasts of one item are one family of Holm's correction.
     """
-    pairs = {claim.id: compared(claim, stored, voided) for claim in claims if claim.contrast}
+    pairs = {claim.id: compared(claim.contrast, stored, voided) for claim in claims if claim.contrast}
     adjusted = by_holm(claims, pairs)
     findings = []
     for claim in claims:
         paper, source = _published(claim, published)
         if claim.contrast:
-            finding = of_contrast(claim, pairs[claim.id], adjusted.get(claim.id, 1.0), stored)
+            pair = pairs[claim.id]
+            if isinstance(pair, Verdict):
+                finding = Finding(claim, pair)
+            else:
+                finding = of_contrast(claim, pair, adjusted[claim.id], stored)
         elif claim.row:
             finding = _of_row(claim, claim.row, paper, stored, voided)
         elif claim.figure:
@@ -96,7 +100,7 @@ def _of_row(claim: Claim, row: Row, paper: Any, stored: Stored, voided: Voided) 
 
 def _same(claim: Claim, paper: Any, value: Any) -> Verdict:
     """The verdict of a number or fact without sampling error."""
-    numbers = all(isinstance(each, (int, float)) for each in (paper, value))
+    numbers = all(isinstance(number, (int, float)) for number in (paper, value))
     agrees = numbers and abs(value - paper) <= claim.margin + 1e-9
     return _natural(
         claim, Verdict(REPRODUCED, f"{value} here, {paper} there") if agrees else count_verdict(paper, value)

@@ -63,25 +63,25 @@ def latex(reading: pd.DataFrame, caption: str, label: str, decimals: int = 3) ->
     columns = dict(columns_of(reading, decimals))
     texts = pd.DataFrame(columns).set_axis(map(str, reading.columns[[*columns]]), axis=1)
     results = reading.index.name == SOURCE and EVIDENCE in texts
-    about = [name for name in texts if results and name in ABOUT]
-    values = [*texts][[*texts].index(about[-1]) + 1 :] if about else [*texts]
+    descriptive = [name for name in texts if results and name in ABOUT]
+    values = [*texts][[*texts].index(descriptive[-1]) + 1 :] if descriptive else [*texts]
     filled = _filled(texts[values]).any(axis=1)
     texts = texts[filled] if filled.any() else texts
-    kept = _kept(texts, about)
+    kept = _kept(texts, descriptive)
     cells = [[*texts[name]] for name in kept]
     width = min(0.25, 0.6 / max(1, sum(map(_is_long, cells))))
     titles = [
-        name.capitalize() if about and name.islower() and is_text(column) else name
+        name.capitalize() if descriptive and name.islower() and is_text(column) else name
         for name, column in zip(kept, cells, strict=True)
     ]
-    said = " ".join([f"{caption}.", *_notes(texts, about)])
-    body = _blocks(texts, about, kept) if about else [r"\midrule", *_lines(texts[kept])]
+    sentences = " ".join([f"{caption}.", *_notes(texts, descriptive)])
+    body = _blocks(texts, descriptive, kept) if descriptive else [r"\midrule", *_lines(texts[kept])]
     return "\n".join(
         [
             r"% needs \usepackage{booktabs}",
             r"\begin{table}",
             r"\centering\small",
-            rf"\caption{{{escaped(said)}}}",
+            rf"\caption{{{escaped(sentences)}}}",
             rf"\label{{tab:{label}}}",
             rf"\begin{{tabular}}{{{''.join(_kind(column, width) for column in cells)}}}",
             r"\toprule",
@@ -95,32 +95,32 @@ def latex(reading: pd.DataFrame, caption: str, label: str, decimals: int = 3) ->
     )
 
 
-def _kept(texts: pd.DataFrame, about: Sequence[str]) -> list[str]:
-    """The columns that are shown: those with something in them, of `about` the backbone alone, if there are several."""
+def _kept(texts: pd.DataFrame, descriptive: Sequence[str]) -> list[str]:
+    """The columns with something in them; of the descriptive ones the backbone alone, if there are several."""
     if not len(texts):
         return [*texts]
-    several = BACKBONE in about and texts[BACKBONE].nunique() > 1
-    mute = [name for name in about if name != BACKBONE or not several]
+    several = BACKBONE in descriptive and texts[BACKBONE].nunique() > 1
+    mute = [name for name in descriptive if name != BACKBONE or not several]
     return [name for name in texts if name not in mute and _filled(texts[name]).any()]
 
 
-def _notes(texts: pd.DataFrame, about: Sequence[str]) -> Iterator[str]:
+def _notes(texts: pd.DataFrame, descriptive: Sequence[str]) -> Iterator[str]:
     """What a caption says of evidence, intervals, n and the backbone of all rows."""
-    if BACKBONE in about and texts[BACKBONE].nunique() == 1:
+    if BACKBONE in descriptive and texts[BACKBONE].nunique() == 1:
         yield f"Backbone: {texts[BACKBONE].iloc[0]}."
-    if words := [said for word, said in EXPLAINED.items() if about and word in set(texts[EVIDENCE])]:
+    if words := [sentence for word, sentence in EXPLAINED.items() if descriptive and word in set(texts[EVIDENCE])]:
         yield f"{'; '.join(words).capitalize()}."
     if any(INTERVAL.search(escaped(cell)) for row in texts.to_numpy() for cell in row):
         yield "Brackets: 95 % intervals."
-    if N in about and _filled(texts[N]).any():
+    if N in descriptive and _filled(texts[N]).any():
         yield "n: tasks, episodes or steps that a value is taken over."
 
 
-def _blocks(texts: pd.DataFrame, about: Sequence[str], kept: Sequence[str]) -> Iterator[str]:
+def _blocks(texts: pd.DataFrame, descriptive: Sequence[str], kept: Sequence[str]) -> Iterator[str]:
     """The rows of each evidence under a heading of its own."""
     for word in [word for word in EXPLAINED if word in set(texts[EVIDENCE])]:
         rows = texts[texts[EVIDENCE] == word]
-        counts = [f"{name} = {span}" for name in (N, *FAULTS) if name in about and (span := _span(rows[name]))]
+        counts = [f"{name} = {span}" for name in (N, *FAULTS) if name in descriptive and (span := _span(rows[name]))]
         yield r"\midrule"
         yield rf"\multicolumn{{{len(kept)}}}{{l}}{{\emph{{{escaped(', '.join([word, *counts]))}}}}} \\"
         yield from _lines(rows[kept])

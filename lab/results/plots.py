@@ -98,10 +98,10 @@ def bars_with_intervals(
     categories = list(dict.fromkeys(frame[x]))
     groups = _groups(frame[hue], colors) if hue else [(None, _colors([y])[0][1])]
     width = 0.8 / len(groups)
-    for place, (name, color) in enumerate(groups):
+    for index, (name, color) in enumerate(groups):
         # Reindexed: a category that this group lacks becomes a gap, and bars stay above their own label.
         bars = (frame if name is None else frame[frame[hue] == name]).set_index(x).reindex(categories)
-        at = np.arange(len(categories)) + (place - (len(groups) - 1) / 2) * width
+        at = np.arange(len(categories)) + (index - (len(groups) - 1) / 2) * width
         counts = bars[n].astype(float).to_numpy() if n else np.full(len(bars), np.nan)
         # Rounding can put a bound on the wrong side of its value, and matplotlib rejects negative lengths.
         whiskers = np.clip([bars[y] - bars[low], bars[high] - bars[y]], 0, None)
@@ -129,9 +129,9 @@ def dots_with_intervals(
     import numpy as np
 
     categories = list(dict.fromkeys(frame[y]))
-    for place, (name, color) in enumerate(_groups(frame[hue], colors)):
+    for index, (name, color) in enumerate(_groups(frame[hue], colors)):
         rows = frame[frame[hue] == name]
-        at = np.array([categories.index(of) for of in rows[y]]) + 0.6 * ((place + 0.5) / len(colors) - 0.5)
+        at = np.array([categories.index(category) for category in rows[y]]) + 0.6 * ((index + 0.5) / len(colors) - 0.5)
         lengths = np.clip([rows[x] - rows[low], rows[high] - rows[x]], 0, None)
         axes.errorbar(rows[x], at, xerr=lengths, fmt="o", color=color, markersize=5, elinewidth=1, label=str(name))
     axes.set(yticks=range(len(categories)), yticklabels=categories, ylim=(len(categories) - 0.5, -0.5))
@@ -141,8 +141,8 @@ def dots_with_intervals(
 
 def _say_n(axes: Axes, x: float, count: int) -> None:
     box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
-    place: dict[str, Any] = {"xycoords": axes.get_xaxis_transform(), "ha": "center", "va": "bottom", "rotation": 90}
-    axes.annotate(f"n={count}", (x, 0.03), fontsize="xx-small", bbox=box, **place)
+    style: dict[str, Any] = {"xycoords": axes.get_xaxis_transform(), "ha": "center", "va": "bottom", "rotation": 90}
+    axes.annotate(f"n={count}", (x, 0.03), fontsize="xx-small", bbox=box, **style)
 
 
 def one_legend(figure: Figure, columns: int = 0) -> None:

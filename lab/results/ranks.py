@@ -85,8 +85,8 @@ def least_rho(n: int) -> float:
         return quantile / math.sqrt(n - 2 + quantile**2)
     if n < 2:
         return math.nan
-    places = np.arange(n, dtype=float)
-    values, counts = np.unique(np.round(np.abs(_rho(places, places[_orders(n)])), 9), return_counts=True)
+    order = np.arange(n, dtype=float)
+    values, counts = np.unique(np.round(np.abs(_rho(order, order[_orders(n)])), 9), return_counts=True)
     tails = counts[::-1].cumsum()[::-1] / counts.sum()
     shown = values[tails <= LEVEL]
     return float(shown[0]) if shown.size else math.nan
@@ -104,10 +104,10 @@ def _rho(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     from scipy.stats import rankdata
 
     ranks = [rankdata(side, axis=-1) for side in (x, y)]
-    one, other = (side - side.mean(axis=-1, keepdims=True) for side in ranks)
+    first, other = (side - side.mean(axis=-1, keepdims=True) for side in ranks)
     with np.errstate(invalid="ignore"):
-        found: np.ndarray = (one * other).sum(-1) / np.sqrt((one**2).sum(-1) * (other**2).sum(-1))
-    return found
+        rho: np.ndarray = (first * other).sum(-1) / np.sqrt((first**2).sum(-1) * (other**2).sum(-1))
+    return rho
 
 
 def _resampled(side: np.ndarray, random: np.random.Generator, draws: int) -> np.ndarray:

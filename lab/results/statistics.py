@@ -164,8 +164,9 @@ def cluster_contrast(
     first, second: shape (n,). Otherwise as `cluster_bootstrap`.
     """
     # One seed draws the same clusters for both, so that what a cluster's values share is not counted twice.
-    (one, ones), (other, others) = (_resampled(values, clusters, among, seed, resamples) for among in (first, second))
-    return _percentiles(one - other, ones - others, level)
+    first_mean, first_means = _resampled(values, clusters, first, seed, resamples)
+    second_mean, second_means = _resampled(values, clusters, second, seed, resamples)
+    return _percentiles(first_mean - second_mean, first_means - second_means, level)
 
 
 def _resampled(
@@ -187,13 +188,13 @@ def _resampled(
         raise ValueError(f"{data.size} values, {len(clusters)} clusters: give each value its cluster, and no NaN")
     if counted.shape != data.shape or not counted.any():
         raise ValueError(f"{counted.sum()} of {data.size} values are to be counted: count at least one of them")
-    places = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
-    member = np.array([places[name] for name in clusters])
-    if len(places) < 2:
+    indices = {name: index for index, name in enumerate(dict.fromkeys(clusters))}
+    member = np.array([indices[name] for name in clusters])
+    if len(indices) < 2:
         return float(data[counted].mean()), np.full(resamples, math.nan)
     sums, sizes = np.bincount(member, data * counted), np.bincount(member, counted)
     with np.errstate(invalid="ignore"):
-        means = [drawn @ sums / (drawn @ sizes) for drawn in _draws(len(places), seed, resamples)]
+        means = [drawn @ sums / (drawn @ sizes) for drawn in _draws(len(indices), seed, resamples)]
     return float(data[counted].mean()), np.concatenate(means)
 
 

@@ -107,10 +107,10 @@ class Stored:
     else the committed ones.
     """
 
-    def __init__(self, place: str = "committed") -> None:
-        """place: "committed"; "auto", as the class says; or a folder of figures, whatever it was run on."""
-        self._own = {"auto": figures.folder, "committed": lambda: figures.COMMITTED}.get(place, lambda: Path(place))()
-        self._chosen = place != "auto"
+    def __init__(self, folder: str = "committed") -> None:
+        """folder: "committed"; "auto", as the class says; or a folder of figures, whatever it was run on."""
+        self._own = {"auto": figures.folder, "committed": lambda: figures.COMMITTED}.get(folder, lambda: Path(folder))()
+        self._chosen = folder != "auto"
         self._tables: dict[Path, pd.DataFrame] = {}
 
     def folder(self, notebook: str) -> Path:
@@ -142,13 +142,13 @@ class Stored:
             for path in folder.rglob(f"*{SUFFIX}")
         }
         paths = [self.folder(name) / "results" / f"{name}{SUFFIX}" for name in sorted(names)]
-        found: dict[Side, Scores] = {}
+        largest: dict[Side, Scores] = {}
         for path in [*sorted(recordings_folder().glob(f"*/{SUFFIX[1:]}")), *filter(os.path.lexists, paths)]:
             for scores in _read_scores(path):
-                known = found.get(scores.side)
+                known = largest.get(scores.side)
                 if known is None or len(scores.values) > len(known.values):
-                    found[scores.side] = scores
-        return found
+                    largest[scores.side] = scores
+        return largest
 
 
 def _replaces(own: Reported, committed: Reported) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lab.machine.faults import MissingData
 from lab.machine.files import write_atomically
 from lab.machine.paths import published_data
-from lab.machine.reading import damaged, read_text
+from lab.machine.reading import damaged, read_table
 from lab.results import display, exports
 from lab.results.display import ANSWERS, SOURCE, THIS_RUN
 from lab.results.display import shown as shown  # a cell ends with tables.shown(frame, decimals=3)
@@ -87,8 +87,8 @@ def rate_row(
     rate = wilson(passes, n)
     interval = (100 * rate.low, 100 * rate.high)
     bounds = outcomes.bounds(100 * passes, n, 100) if outcomes else None
-    about: dict[str, Any] = {"evidence": evidence, "source": source, "n": n, "interval": interval}
-    return row(method, backbone, metric, 100 * rate.value, **about, outcomes=outcomes, bounds=bounds)
+    options: dict[str, Any] = {"evidence": evidence, "source": source, "n": n, "interval": interval}
+    return row(method, backbone, metric, 100 * rate.value, **options, outcomes=outcomes, bounds=bounds)
 
 
 def mean_row(
@@ -110,8 +110,8 @@ def mean_row(
 
     mean = bootstrap_mean(values, seed)
     bounds = outcomes.bounds(float(sum(values)), len(values), top) if outcomes and top is not None else None
-    about: dict[str, Any] = {"evidence": evidence, "source": source, "n": len(values), "outcomes": outcomes}
-    return row(method, backbone, metric, mean.value, **about, interval=(mean.low, mean.high), bounds=bounds)
+    options: dict[str, Any] = {"evidence": evidence, "source": source, "n": len(values), "outcomes": outcomes}
+    return row(method, backbone, metric, mean.value, **options, interval=(mean.low, mean.high), bounds=bounds)
 
 
 def table(rows: Iterable[Row]) -> pd.DataFrame:
@@ -135,24 +135,23 @@ def published(name: str, paper: str | None = None) -> pd.DataFrame:
     Raises MissingData without the files, DamagedFile for one that cannot be read, ValueError for a name that they do
     not have or that two of them share.
     """
-    found = {stem: rows for stem, tables in _published_files(paper).items() if (rows := tables.get(name))}
-    if len(found) > 1:
-        raise ValueError(f"table {name!r} is in {', '.join(sorted(found))}; say which with paper=")
-    if not found:
-        known = sorted({table for tables in _published_files(paper).values() for table in tables})
+    files = {stem: lines[lines["table"] == name] for stem, lines in _published_files(paper).items()}
+    having = {stem: lines for stem, lines in files.items() if len(lines)}
+    if len(having) > 1:
+        raise ValueError(f"table {name!r} is in {', '.join(sorted(having))}; say which with paper=")
+    if not having:
+        known = sorted({table for lines in _published_files(paper).values() for table in lines["table"]})
         raise ValueError(f"no published table {name!r}; there are: {'; '.join(known)}")
-    return table(_published_row(line) for line in next(iter(found.values())))
+    (lines,) = having.values()
+    return table(map(_published_row, lines.to_dict("records")))
 
 
 def published_cells(paper: str) -> pd.DataFrame:
     """Every cell of a paper's file, with the name of its table in the column `table`. Raises as `published` does."""
     import pandas as pd
 
-    files = _published_files(paper)
-    return pd.concat(
-        [table(map(_published_row, lines)).assign(table=name) for of in files.values() for name, lines in of.items()],
-        ignore_index=True,
-    )
+    lines = pd.concat(_published_files(paper).values(), ignore_index=True)
+    return table(map(_published_row, lines.to_dict("records"))).assign(table=lines["table"])
 
 
 def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 1) -> pd.DataFrame:
@@ -166,7 +165,7 @@ def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 
     import pandas as pd
 
     wanted = results[results["metric"].isin(metrics)]
-    methods = {name: place for place, name in enumerate(dict.fromkeys(wanted["method"]))}
+    methods = {name: index for index, name in enumerate(dict.fromkeys(wanted["method"]))}
     # dropna=False: published rows often name no backbone, and would vanish.
     groups = wanted.groupby(["method", "backbone", "evidence"], sort=False, dropna=False)
     ordered = sorted(groups, key=lambda group: (methods[group[0][0]], EVIDENCE.index(group[0][2])))
@@ -181,8 +180,7 @@ def write(
 ) -> list[Path]:
     """Write a table as data and for reading, each file whole or not at all; the index is not written.
 
-    rows: a row a value, numbers as numbers: what `figures/<stem>.csv` and `.parquet` hold, in full, with empty cells
-    empty. Parquet is never committed (lab/notebooks/commands.py): its bytes change with the library that wrote them.
+    rows: a row a value, numbers as numbers: what `figures/<stem>.csv` holds, in full, with empty cells empty.
     reading: what `.md` and `.tex` show, such as a layout; by default a results table with its metrics side by side,
     and of any other the rows themselves. caption: of the LaTeX table, without its dot; by default the stem's words.
     decimals: of numbers in `.md` and `.tex`, at most. Raises ValueError for a stem that leads out of the folder.
@@ -193,12 +191,11 @@ def write(
         reading = side_by_side(rows, list(dict.fromkeys(rows["metric"]))) if {*COLUMNS} <= {*rows} else rows
     columns = dict(display.columns_of(reading, decimals))
     texts = pd.DataFrame(columns).set_axis(reading.columns[[*columns]], axis=1)
-    left = [reading.dtypes.iloc[place].kind not in "iuf" for place in columns]
+    left = [reading.dtypes.iloc[index].kind not in "iuf" for index in columns]
     words = re.sub(r"(?<=[a-z])(?=\d)", " ", stem.rpartition("/")[2].replace("_", " ")).capitalize()
     contents = {
         ".md": exports.markdown(texts, left).encode(),
         ".csv": exports.csv(rows).encode(),
-        ".parquet": exports.parquet(rows),
         ".tex": latex(reading, caption or words, stem, decimals).encode(),
     }
     for suffix, content in contents.items():
@@ -217,47 +214,36 @@ def spread(cells: Iterable[Row], keys: Sequence[str]) -> pd.DataFrame:
     return rows.reset_index().set_index(SOURCE)
 
 
-def _published_files(paper: str | None) -> dict[str, dict[str, list[Mapping[str, str]]]]:
+def _published_files(paper: str | None) -> dict[str, pd.DataFrame]:
+    """Paper -> the lines of its file."""
     files = sorted(published_data().glob(f"{paper or '*'}_tables.csv"))
     if not files:
         raise MissingData(
             f"no {paper or '*'}_tables.csv in {published_data()}. The file comes with the repository: "
             "restore it with git, or name another paper"
         )
-    tables: dict[str, dict[str, list[Mapping[str, str]]]] = {}
-    for path in files:
-        of_file = tables.setdefault(path.stem.removesuffix("_tables"), {})
-        for line in _published_lines(path):
-            of_file.setdefault(line["table"], []).append(line)
-    return tables
+    return {path.stem.removesuffix("_tables"): _published_lines(path) for path in files}
 
 
-def _published_lines(path: Path) -> list[dict[str, str]]:
-    """The lines of a file of published numbers. Raises DamagedFile naming the line."""
-    import csv
-
-    text, known = read_text(path), set[tuple[str, ...]]()
-    reader = csv.DictReader(text.splitlines(keepends=True))
-    lines = []
-    if list(reader.fieldnames or ()) != PUBLISHED:
-        raise damaged(path, f"its columns are not {', '.join(PUBLISHED)}", line=1)
-    for line in reader:
-        cell = tuple(line.values())[:4]
-        if list(line) != PUBLISHED or None in line.values() or not text.endswith("\n"):
-            raise damaged(path, f"it should have {len(PUBLISHED)} fields", line=reader.line_num)
-        if cell in known:
-            raise damaged(path, "it states a cell a second time", line=reader.line_num)
-        number = _number(line["value"].strip().removesuffix("%"))
-        if number is not None and not math.isfinite(number):
-            raise damaged(path, f"{line['value']} is no number that a paper reports", line=reader.line_num)
-        known.add(cell)
-        lines.append(line)
+def _published_lines(path: Path) -> pd.DataFrame:
+    """The lines of a file of published numbers, every cell as text. Raises DamagedFile naming the line."""
+    lines = read_table(path, PUBLISHED, text=True)
+    faults = {
+        f"it should have {len(PUBLISHED)} fields": lines["source"].eq(""),
+        "it states a cell a second time": lines.duplicated(PUBLISHED[:4]),
+        "its value is no number that a paper reports": lines["value"].map(
+            lambda value: not math.isfinite(_number(value) or 0.0)
+        ),
+    }
+    for fault, wrong in faults.items():
+        if wrong.any():
+            raise damaged(path, fault, line=int(wrong.argmax()) + 2)
     return lines
 
 
 def _published_row(line: Mapping[str, str]) -> Row:
     text = line["value"].strip()
-    number = _number(text.removesuffix("%"))
+    number = _number(text)
     cell = row(
         line["row_method"], line["backbone"], line["metric"], number, evidence="published", source=line["source"]
     )
@@ -266,7 +252,7 @@ def _published_row(line: Mapping[str, str]) -> Row:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text)
+        return float(text.removesuffix("%"))
     except ValueError:
         return None
 
@@ -279,13 +265,13 @@ def _display_row(key: tuple[str, str, str], cells: pd.DataFrame, metrics: Sequen
             raise ValueError(f"two {evidence} values of {cell['metric']} for {method}, {backbone}; keep one of them")
         of_metric[cell["metric"]] = cell
     shown = {metric: _display_cell(of_metric.get(metric), decimals) for metric in metrics}
-    about = {"method": method, "backbone": backbone or EMPTY, "evidence": evidence}
+    cells_before = {"method": method, "backbone": backbone or EMPTY, "evidence": evidence}
     known = cells.dropna(subset=[*SHARES]) if {*SHARES} <= {*cells} else cells[:0]
     if len(known):
-        about[ANSWERS] = ", ".join(f"{known.iloc[0][column]:.1f} {name}" for column, name in SHARES.items())
+        cells_before[ANSWERS] = ", ".join(f"{known.iloc[0][column]:.1f} {name}" for column, name in SHARES.items())
     # Where some values were kept and others made here, the row is of this run.
     sources = sorted(map(str, cells[SOURCE]), key=lambda source: not source.startswith(THIS_RUN))
-    return about | {name: span(cells[key]) for name, key in COUNTS.items()} | shown | {SOURCE: sources[0]}
+    return cells_before | {name: span(cells[key]) for name, key in COUNTS.items()} | shown | {SOURCE: sources[0]}
 
 
 def _display_cell(cell: Row | None, decimals: int) -> str:

@@ -40,16 +40,16 @@ def value_verdict(published: float, here: Interval, margin: float, n: int) -> Ve
     here: the value with its 95 % interval. n: tasks behind it.
     """
     difference = Interval(*(end - published for end in here))
-    about = f"difference {signed(difference)}, margin {margin:g}"
+    detail = f"difference {signed(difference)}, margin {margin:g}"
     # A margin written in decimals should include the value just at its edge.
     edge = margin + 1e-9 * max(1.0, abs(published))
     if n < FEWEST:
-        return Verdict(TOO_SMALL, f"n = {n}, fewer than {FEWEST}; {about}")
+        return Verdict(TOO_SMALL, f"n = {n}, fewer than {FEWEST}; {detail}")
     if -edge <= difference.low and difference.high <= edge:
-        return Verdict(REPRODUCED, about)
+        return Verdict(REPRODUCED, detail)
     if difference.low > 0 or difference.high < 0:
-        return Verdict(DIFFERENT, about)
-    return Verdict(TOO_SMALL, f"n = {n} would show {smallest_difference(difference):.2g} or more; {about}")
+        return Verdict(DIFFERENT, detail)
+    return Verdict(TOO_SMALL, f"n = {n} would show {smallest_difference(difference):.2g} or more; {detail}")
 
 
 def count_verdict(published: object, here: object) -> Verdict:
@@ -64,16 +64,16 @@ def direction_verdict(result: Comparison, claimed: Literal[1, -1], p: float, lea
 
     claimed: the sign of "first less second". p: the contrast's own, or Holm's. least: fewer tasks state no direction.
     """
-    about = f"difference {signed(result.difference)}, n = {result.n}, p = {p:.2g}"
+    detail = f"difference {signed(result.difference)}, n = {result.n}, p = {p:.2g}"
     if result.n < least:
-        return Verdict(TOO_SMALL, f"{about}; a direction needs {least} tasks")
+        return Verdict(TOO_SMALL, f"{detail}; a direction needs {least} tasks")
     if p <= LEVEL and result.difference.value:
-        return Verdict(AGREES if (result.difference.value > 0) == (claimed > 0) else OPPOSES, about)
+        return Verdict(AGREES if (result.difference.value > 0) == (claimed > 0) else OPPOSES, detail)
     differing = result.wins + result.losses
     if differing < FEWEST:
         return Verdict(TOO_SMALL, f"{differing} of {result.n} tasks differ, and a test needs {FEWEST}")
     return Verdict(
-        TOO_SMALL, f"n = {result.n} would show {smallest_difference(result.difference):.2g} or more; {about}"
+        TOO_SMALL, f"n = {result.n} would show {smallest_difference(result.difference):.2g} or more; {detail}"
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.machine import progress
-from lab.machine.files import write_atomically
+from lab.machine.files import sha256_of, write_atomically
 from lab.machine.paths import ROOT
 from lab.machine.versions import code_hash
 from lab.runs.execution import Played, play_all
@@ -142,7 +141,7 @@ class Job:
             "recipe": recipe,
             "code": code_hash(self.domain.code),
             "packages": {name: version(name) for name in self.domain.packages},
-            "files": {path.name: _sha256(path) for path in self.domain.files(self.data)},
+            "files": {path.name: sha256_of(path) for path in self.domain.files(self.data)},
         }
         if self.domain.held_out:
             identity["held_out"] = True
@@ -217,7 +216,7 @@ def _written(
         "skipped": {task: result["skipped"] for task, result in results.items() if "skipped" in result},
         **{name: sum(result.get(name, 0) for result in results.values()) for name in COUNTED},
         "seconds": round(seconds, 1),
-        "sha256": {path.name: _sha256(path) for path in (jsonl, parquet)},
+        "sha256": {path.name: sha256_of(path) for path in (jsonl, parquet)},
     }
     # Last, since it is what says that the files are whole.
     write_atomically(_about(job, folder), json.dumps(about, indent=1, ensure_ascii=False).encode())
@@ -231,7 +230,7 @@ def _kept(job: Job, folder: Path) -> Built | None:
         return None
     about = json.loads(path.read_text(encoding="utf-8"))
     jsonl, parquet = (folder / f"{job.domain.name}.{name}" for name in FORMATS)
-    whole = all(p.exists() and _sha256(p) == about["sha256"][p.name] for p in (jsonl, parquet))
+    whole = all(p.exists() and sha256_of(p) == about["sha256"][p.name] for p in (jsonl, parquet))
     if about["identity"] != job.identity() or not whole:
         return None
     return Built(job.domain.name, job.data, jsonl, parquet, about, fresh=False)
@@ -249,17 +248,13 @@ def _shipped(job: Job) -> Built | None:
     if any(wanted[name] != value for name, value in about["identity"].items()):
         return None
     files = write_rows(job.folder, job.domain.name, read_rows(job.shipped / f"{job.domain.name}.parquet"))
-    about |= {"identity": wanted, "sha256": {path.name: _sha256(path) for path in files}}
+    about |= {"identity": wanted, "sha256": {path.name: sha256_of(path) for path in files}}
     write_atomically(_about(job, job.folder), json.dumps(about, indent=1, ensure_ascii=False).encode())
     return Built(job.domain.name, job.data, *files, about, fresh=False)
 
 
 def _about(job: Job, folder: Path) -> Path:
     return folder / f"{job.domain.name}.about.json"
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def open_embedder(name: str = DEFAULT, cache: VectorFile | None = None, device: 
     """An embedder by its name, as above; its model is loaded when the first unknown text is embedded.
 
     cache: where vectors are kept; None for `embeddings.sqlite` beside the cache of answers. device: as PyTorch calls
-    it. Raises MissingKey or BadAddress for an endpoint that the environment does not name; whatever else
+    it. Raises MissingKey or ValueError for an endpoint that the environment does not name; whatever else
     is missing raises MissingEmbedder at the first text.
     """
     if name.startswith("endpoint:"):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from lab.machine.addresses import place_of, stated_address
+from lab.machine.addresses import client_settings, stated_address
 from lab.machine.secrets import clean_address
 from lab.models.client import Client, body_json
 from lab.models.endpoint import LONGEST_WAIT, PATIENCE, TIMEOUT
@@ -24,7 +24,7 @@ class EndpointModel:
     """A model at OPENAI_BASE_URL; the key is read from the environment where the call is made and kept nowhere."""
 
     def __init__(self, model: str) -> None:
-        """Raises MissingKey if neither an address nor a key is set, BadAddress."""
+        """Raises MissingKey if neither an address nor a key is set, ValueError for a bad address."""
         self.model = model
         self.name = f"endpoint:{model}"
         address = stated_address(f"The embedding model {self.name} is asked at an endpoint", "all-MiniLM-L6-v2")
@@ -64,7 +64,7 @@ class EndpointModel:
             create = sdk.embeddings.with_streaming_response.create
             return create(model=self.model, input=texts, encoding_format="float")
 
-        return _vectors(Client(**place_of(self.address)).body(send, TIMEOUT, times=8))
+        return _vectors(Client(**client_settings(self.address)).body(send, TIMEOUT, times=8))
 
 
 def _vectors(body: bytes) -> list[list[float]]:

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from lab.machine import weights
+from lab.machine.faults import MissingData
 from statefactory.embeddings.vectors import MissingEmbedder
 
 NEVER_READ = ("onnx/*", "openvino/*", "coreml/*", "*.h5", "*.ot", "*.msgpack", "*.gguf")
@@ -83,7 +84,7 @@ def located(known: Entry, download: bool = True) -> Path:
     if known.pinned:
         try:
             return weights.located(known.pinned)
-        except weights.MissingModel as error:
+        except MissingData as error:
             raise MissingEmbedder(f"{known.name}: {error}") from None
     return Path(known.folder) if known.folder else _from_hub(known.name, known.hub, download)
 

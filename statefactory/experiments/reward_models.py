@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.faults import MissingData
+from lab.machine.files import sha256_of
 from lab.machine.paths import runs_folder, shown
 from lab.results import tables
 from lab.results.statistics import RESAMPLES, bootstrap_mean
@@ -41,7 +42,6 @@ from statefactory.reward_models.preferences.pairs import (
     default_folder,
     preferences,
     read_preferences,
-    sha256,
 )
 from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
 from statefactory.reward_models.recipe import changes as recipe_changes
@@ -322,7 +322,7 @@ def train_one(
     folder = default_folder(f"{BY_NAME[name].resolve(data)}-{pairs}", seed)
     path = preferences(name, data, pairs, validation, seed, workers, folder)
     training, held = (read_preferences(path, side) for side in ("train", "validation"))
-    data_hash = {path.name: sha256(path)}
+    data_hash = {path.name: sha256_of(path)}
     digest = hashlib.sha256(canonical([plan.to_json(), data_hash]).encode()).hexdigest()[:8]
     adapter = train(name, training, plan, runs_folder() / "reward_models" / f"{name} {digest}", data_hash)
     predictors: Mapping[str, Mapping[str, PrefixPredictor]] = {

@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from lab.machine.faults import MissingData
+from lab.machine.files import sha256_of
 from lab.machine.paths import runs_folder, shown
-from lab.machine.weights import MissingModel
 from lab.runs.run import RunBusy
 from statefactory.benchmark import DOMAINS
 from statefactory.benchmark.build import BuildFailed
@@ -45,7 +45,6 @@ from statefactory.reward_models.preferences.pairs import (
     preference_files,
     preferences,
     read_preferences,
-    sha256,
     training_pairs,
 )
 from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
@@ -54,7 +53,7 @@ from statefactory.reward_models.training import train
 if TYPE_CHECKING:
     import pandas as pd
 
-EXPECTED = (MissingData, MissingModel, MissingBackbone, BuildFailed, RunBusy, ValueError)
+EXPECTED = (MissingData, MissingBackbone, BuildFailed, RunBusy, ValueError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,7 +103,7 @@ def _train_adapter(options: argparse.Namespace, name: str) -> Adapter:
     pairs = 0 if name == ALL else options.pairs  # the union is limited by --each
     plan = recipe(options.preset, **{"pairs": pairs, **dict(_value(text) for text in options.set)})
     source = _preferences(options)
-    data = {path.name: sha256(path) for path in preference_files(source, name)}
+    data = {path.name: sha256_of(path) for path in preference_files(source, name)}
     rows = training_pairs(source, name, plan.pairs, options.each)
     return train(name, rows, plan, _adapters(options) / name, data)
 

@@ -29,7 +29,7 @@ class MissingBackbone(FileNotFoundError):
 def dequantise(name: str = "smollm2-135m", report: Callable[[str], None] = print) -> Path:
     """Write the float32 weights of a quantised model once, and return their folder beside the models.
 
-    What comes out is the 4-bit model's weights in 32 bits, not the model that was quantised. Raises MissingModel naming
+    What comes out is the 4-bit model's weights in 32 bits, not the model that was quantised. Raises MissingData naming
     the line that fetches the quantised file, ValueError for a model without one.
     """
     if name not in DEQUANTISED:

@@ -7,7 +7,6 @@ trajectories in the flattened format: trl and `datasets` read the file as it is.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 from collections.abc import Iterable, Sequence
@@ -19,7 +18,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from lab.machine.faults import MissingData
-from lab.machine.files import write_atomically
+from lab.machine.files import sha256_of, write_atomically
 from lab.machine.paths import ROOT, shown
 from lab.machine.reading import damaged, typed
 from statefactory.benchmark.build import build
@@ -84,7 +83,7 @@ def preferences(
     path, about_path = folder / f"{domain}.parquet", folder / f"{domain}.about.json"
     if path.exists() and about_path.exists():
         about = json.loads(about_path.read_text(encoding="utf-8"))
-        if about["identity"] == identity and about["sha256"] == sha256(path):
+        if about["identity"] == identity and about["sha256"] == sha256_of(path):
             return path
     # A part numbers its tasks anew, so that two parts may use one name.
     named_pairs = [(f"{pair.task} of seed {pair.positive.seed}", pair) for done in built for pair in done.pairs()]
@@ -96,7 +95,7 @@ def preferences(
     ]
     write_preferences(path, rows)
     about = {
-        "identity": identity, "sha256": sha256(path), "pairs": len(rows) - held, "validation": held,
+        "identity": identity, "sha256": sha256_of(path), "pairs": len(rows) - held, "validation": held,
         "skipped": {task: why for done in built for task, why in done.about["skipped"].items()},
         "seconds": round(sum(done.about["seconds"] for done in built), 1),
     }  # fmt: skip
@@ -168,10 +167,6 @@ def training_pairs(folder: Path, training: str, pairs: int = 0, per_domain: int 
     """
     limit = per_domain if training == ALL else pairs
     return [row for path in preference_files(folder, training) for row in read_preferences(path, "train", limit)]
-
-
-def sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _missing(path: Path) -> MissingData:

@@ -10,7 +10,7 @@ import pytest
 import chat_server as chat
 from asking import ASK
 from chat_server import ChatServer
-from lab.machine.addresses import BadAddress, MissingKey
+from lab.machine.addresses import MissingKey
 from lab.models import trial
 from lab.models.connect import connect
 from lab.models.retries import EndpointUnavailable
@@ -109,7 +109,7 @@ def test_a_key_or_an_address_that_can_be_none_is_named(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:8000/v1")
     monkeypatch.setenv(name, value)
-    with pytest.raises((MissingKey, BadAddress), match=said):
+    with pytest.raises((MissingKey, ValueError), match=said):
         connect("small", cache=None)
 
 

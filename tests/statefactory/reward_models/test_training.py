@@ -313,11 +313,11 @@ def test_the_command_trains_each_adapter_once(plan: Recipe, tmp_path: Path) -> N
 
 
 def test_the_real_backbone_scores_all_prefixes_at_once_as_one_by_one() -> None:
-    from lab.machine.weights import MissingModel
+    from lab.machine.faults import MissingData
 
     try:
         place = backbones.located("smollm2-135m")
-    except (backbones.MissingBackbone, MissingModel) as missing:
+    except (backbones.MissingBackbone, MissingData) as missing:
         pytest.skip(str(missing))
     import torch
 

@@ -73,7 +73,7 @@ def test_fetched_games_are_played_and_solved_as_released(
     fetch(folder, QUIET, f"{address}/games.zip", SIZES)
     assert present(folder) and not (folder / "raw").exists()
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    with pytest.raises(DamagedData, match="alfworld_all_games.jsonl.gz has .* rows, not 4,027"):
+    with pytest.raises(DamagedData, match="alfworld_all_games.jsonl.gz is cut or changed"):
         load()
     accept("alfworld")
     originals = {place.removesuffix("/game.tw-pddl").split("/", 2)[2]: game for place, game in games().items()}
