@@ -205,7 +205,8 @@ def _refresh(notebooks: Sequence[Path], side_by_side: int, timeout: float | None
     # At the end, and only what succeeded: a failing notebook keeps its last good outputs.
     for job in (outcome.job for outcome in outcomes if not outcome.failure):
         drawn = apart / "figures" / job.name
-        for path in filter(Path.is_file, drawn.rglob("*")):
+        # Parquet's bytes change with the library that wrote them, and git shows no difference: the CSV has the same.
+        for path in (path for path in drawn.rglob("*") if path.is_file() and path.suffix != ".parquet"):
             write_atomically(figures.COMMITTED / path.relative_to(drawn), path.read_bytes())
         write_atomically(job.source, job.output.read_bytes())
     answers.refresh([job.source for job in jobs])  # which were computed before these results were in place

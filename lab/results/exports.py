@@ -1,10 +1,10 @@
-"""Exports of a table: CSV as data, Markdown for reading. LaTeX is in lab/results/latex.py."""
+"""Exports of a table: CSV and Parquet as data, Markdown for reading. LaTeX is in lab/results/latex.py."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.printing import visible
@@ -25,17 +25,36 @@ def csv(frame: pd.DataFrame) -> str:
 
     A cell that a spreadsheet would run as a formula begins with an apostrophe.
     """
+    return visible(_plain(frame, _no_formula).to_csv(index=False, lineterminator="\n"))
+
+
+def parquet(frame: pd.DataFrame) -> bytes:
+    """The same as Parquet, typed: a column of numbers and empty cells is one of floats; one with a text is all text."""
+    import io
+
+    typed = _plain(frame, lambda cell: visible(str(cell)) if isinstance(cell, str) else cell)
+    for index in range(typed.shape[1]):
+        column = typed.iloc[:, index]
+        if any(isinstance(cell, str) for cell in column):
+            typed.isetitem(index, column.map(str, na_action="ignore"))
+    file = io.BytesIO()
+    typed.to_parquet(file, index=False)
+    return file.getvalue()
+
+
+def _plain(frame: pd.DataFrame, written: Callable[[Any], Any]) -> pd.DataFrame:
+    """A copy without index, in which every kind of empty cell is None, and other cells and names are as `written`."""
     import numpy as np
     import pandas as pd
 
-    plain = frame.reset_index(drop=True).rename(columns=_no_formula)
+    plain = frame.reset_index(drop=True).rename(columns=lambda name: written(str(name)))
     for index, kind in enumerate(plain.dtypes):
         if isinstance(kind, np.dtype) and kind.kind != "O":  # numbers alone
             continue
-        cells = [None if pd.isna(cell) or cell in ("", EMPTY) else _no_formula(cell) for cell in plain.iloc[:, index]]
+        cells = [None if pd.isna(cell) or cell in ("", EMPTY) else written(cell) for cell in plain.iloc[:, index]]
         # As objects: else a whole number beside an empty cell would become a float.
         plain.isetitem(index, pd.Series(cells, index=plain.index, dtype=object))
-    return visible(plain.to_csv(index=False, lineterminator="\n"))
+    return plain
 
 
 def _no_formula(cell: Any) -> Any:

@@ -180,7 +180,8 @@ def write(
 ) -> list[Path]:
     """Write a table as data and for reading, each file whole or not at all; the index is not written.
 
-    rows: a row a value, numbers as numbers: what `figures/<stem>.csv` holds, in full, with empty cells empty.
+    rows: a row a value, numbers as numbers: what `figures/<stem>.csv` and `.parquet` hold, in full, with empty cells
+    empty. Parquet is never committed (lab/notebooks/commands.py): its bytes change with the library that wrote them.
     reading: what `.md` and `.tex` show, such as a layout; by default a results table with its metrics side by side,
     and of any other the rows themselves. caption: of the LaTeX table, without its dot; by default the stem's words.
     decimals: of numbers in `.md` and `.tex`, at most. Raises ValueError for a stem that leads out of the folder.
@@ -196,6 +197,7 @@ def write(
     contents = {
         ".md": exports.markdown(texts, left).encode(),
         ".csv": exports.csv(rows).encode(),
+        ".parquet": exports.parquet(rows),
         ".tex": latex(reading, caption or words, stem, decimals).encode(),
     }
     for suffix, content in contents.items():

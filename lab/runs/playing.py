@@ -29,7 +29,15 @@ OF_THE_MACHINE = (BackendDied, EndpointError, OSError, MemoryError, sqlite3.Erro
 OF_THE_AGENT = (MalformedAnswer, PromptTooLong)  # raised by lab, about what the agent asked or its model answered
 NO_THREAD = "can't start new thread"  # Python's RuntimeError at a limit of threads or memory
 LIBRARIES = re.compile(rf"<frozen|{re.escape(sysconfig.get_path('stdlib'))}/|.*/(site|dist)-packages/")
-OWN = ("lab", "sdp", "statefactory", "procllm", "agents", "worlds")  # packages that may be installed among libraries
+OWN = (
+    "lab",
+    "sdp",
+    "statefactory",
+    "procllm",
+    "standins",
+    "agents",
+    "worlds",
+)  # packages that may be installed among libraries
 ACCOUNTS = "played"  # attribute of an episode's error: what the episode took until then, a `Played`
 TRACEBACK_LINES = 12  # enough to locate the line, short enough to read in a table
 

@@ -7,7 +7,7 @@ is where, and in what condition, is the engine's alone. Restricted so:
 
 - Things count from the observation on that first names them: by their names alone, no sentence is read for that.
 - Where furniture stands ("in the room") counts on neither side: the simulator knows coordinates and no room.
-- A door counts from when it was first read: a bare "look" names furniture without doors.
+- A door counts from when an observation made at the furniture names it. A bare "look" names furniture without doors.
 - That a lamp is off, or that the agent holds nothing, is true of everything at first and rarely said: it counts where
   it is read. Once a lamp was used the simulator takes it for on for good, and so does the text.
 - Furniture can share a place, and a thing can be in two pieces of furniture (a sink and its basin, a bowl and the shelf
@@ -76,7 +76,7 @@ def _episode(world: AlfWorld, task: HouseholdTask, actions: list[str | None], se
             known = reading.known
             # "in the room" is what a first look around tells; the simulator has no fact for it.
             read = frozenset(fact for fact in facts(known) if fact[2] != "in the room")
-            yield Compared(read, simulator.true(state["feedback"], read), reading.unparsed)
+            yield Compared(read, simulator.true(action, state["feedback"], read), reading.unparsed)
             action = following if following is not None else chance.choice(state["admissible_commands"])
             if action:
                 state, _, _ = game.step(action)
@@ -91,19 +91,18 @@ class Simulator:
         self._atoms = engine._facts
         self._names = _names(module.entities(module.grounded(rules.domain, task.problem)))
         self._seen: set[str] = set()
+        self._doors: set[str] = set()
 
-    def true(self, observation: str, read: frozenset[Fact]) -> frozenset[Fact]:
+    def true(self, action: str, observation: str, read: frozenset[Fact]) -> frozenset[Fact]:
         """The facts that hold now. read: to choose among several right wordings."""
-        self._seen |= set(re.findall(r"[a-z]+ \d+", observation)) & set(self._names.values())
-        known = {fact[:2] for fact in read}
+        seen_now = set(re.findall(r"[a-z]+ \d+", observation)) & set(self._names.values())
+        self._seen |= seen_now
+        if action != "look":
+            self._doors |= seen_now & self._furniture_here()
         right = self._conditions() | self._places() | self._agent()
         chosen = {key: next((v for v in values if (*key, v) in read), min(values)) for key, values in right.items()}
-        # What is often unsaid counts where it is read.
-        return frozenset(
-            (*key, value)
-            for key, value in chosen.items()
-            if (*key, value) in read or (key[1], value) not in UNSAID and (key[1] != "door" or key in known)
-        )
+        return frozenset((*key, value) for key, value in chosen.items()
+                         if (key[1], value) not in UNSAID or (*key, value) in read)  # fmt: skip
 
     def held(self, predicate: str) -> list[tuple[str, ...]]:
         """The entities of each atom of a predicate that holds, by their names in the text where they have one."""
@@ -118,7 +117,7 @@ class Simulator:
         for predicate, (attribute, value) in CONDITIONS.items():
             right |= {(name, attribute): {value} for (name,) in self.held(predicate) if name in self._seen}
         opened = {name for (name,) in self.held("opened")}
-        doors = self._seen & {name for (name,) in self.held("openable")}
+        doors = self._doors & {name for (name,) in self.held("openable")}
         return right | {(name, "door"): {"open" if name in opened else "closed"} for name in doors}
 
     def _places(self) -> Right:

@@ -3,10 +3,14 @@
 Every game is played from its first room by the expert and then by seeded random actions. True are the package's facts,
 restricted to what the text can have told so far:
 
-* things count once the text names them, by their names alone: where they are, the place they were last taken from,
-  whether they were eaten; a door's place is that as seen from the room that was described last;
-* whether something is open or locked, and how a food was cooked and cut, counts from when it was first read, since
-  descriptions often leave it out;
+* portable things, once they were listed: in a room that was described (on its floor, on a supporter or in an open
+  container), in a container that was opened or examined, or in an inventory; or once they were moved: where they are,
+  the place they were last taken from, and of foods whether they were eaten;
+* foods, once they were listed or processed: how they were cooked and cut, which their name in a list tells ("raw" is
+  printed only of those that cannot be eaten raw);
+* containers, supporters and doors of rooms that were described: where they are, a door as seen from the room that was
+  described last; whether they are open once a description, an examination or an action told, which a description
+  without the word does not of what is shut; whether they are locked once "locked" was printed or a lock was turned;
 * rooms that one was in, how each lies to the one from which it was first entered, and its exits without doors.
 
 Left out on both sides, since no fact of the package corresponds: that the cookbook was read, the recipe's page, and
@@ -16,13 +20,12 @@ that the meal was prepared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
-from standins.statefactory import textworld
 from standins.statefactory.fidelity import UNSEEN, Compared, Fact, facts
-from standins.statefactory.languages import Entities
+from standins.statefactory.languages import Entities, named
 from standins.statefactory.textworld import INVENTORY, YOU
 from worlds.textworld import QuestTask, load
 
@@ -30,37 +33,45 @@ RANDOM_STEPS = 40
 PORTABLE = {"o", "f", "k", "meal"}
 DIRECTIONS = ("north", "south", "east", "west")
 NO_FACTS = {"status", "preparation", "ingredients", "directions"}
-OFTEN_UNSAID = {"state", "lock", "cooking", "cut"}
 
 Arguments = tuple[str, ...]
 
 
 def compared(games: int, seed: int = 0) -> Iterator[Compared]:
     """The steps of the quests of a seed of their own."""
-    from worlds.textworld.expert import solution
-
     with load("synthetic", UNSEEN + seed, games={"test": games}) as world:
         for number, task in enumerate(world.tasks("test")):
-            yield from _played(task, solution(task))
-            yield from _played(task, [None] * RANDOM_STEPS, Random(f"fidelity {seed} {number}"))
+            yield from played(task, expert_actions(task), 0)
+            yield from played(task, (), RANDOM_STEPS, Random(f"fidelity {seed} {number}"))
 
 
-def _played(task: QuestTask, actions: Iterable[str | None], random: Random | None = None) -> Iterator[Compared]:
-    """One game, until it ends; None stands for a random action."""
+def expert_actions(task: QuestTask) -> Sequence[str]:
+    from worlds.textworld.expert import solution
+
+    return solution(task)
+
+
+def played(task: QuestTask, plan: Iterable[str], steps: int, random: Random | None = None) -> Iterator[Compared]:
+    """One game: a plan, then so many random actions; ends when the game does."""
     from worlds.textworld.compiled import compiled
     from worlds.textworld.engine import game_words, start
 
     env = start(compiled(task), "facts", "admissible_commands", "won", "lost")
-    told, action = Told(), ""
+    read, told, plan = named("textworld").read, Told(), iter(plan)
     known: Entities = ()
     try:
-        state = env.reset()
-        for planned in [*actions, ""]:
+        state, action = env.reset(), ""
+        for step in range(10_000):
             text = game_words(state["feedback"])
-            known, unparsed = textworld.read(known, action, text)
-            read = frozenset(fact for fact in facts(known) if fact[1] not in NO_FACTS)
-            yield Compared(read, told.true(action, text, Simulated(state["facts"]), read), unparsed)
-            action = random.choice(state["admissible_commands"]) if random and planned is None else planned or ""
+            reading = read(known, action, text)
+            known = reading.known
+            # The truth is limited to what the text can have told: a closed chest's content is no miss of the reader's.
+            told.see(action, text, Simulated(state["facts"]))
+            stated = {fact for fact in facts(known) if fact[1] not in NO_FACTS}
+            yield Compared(frozenset(stated), told.true(), reading.unparsed)
+            action = next(plan, "")
+            if random and not action and step < steps:
+                action = random.choice(state["admissible_commands"])
             if not action or state["won"] or state["lost"]:
                 return
             state, _, _ = env.step(action)
@@ -78,85 +89,161 @@ class Simulated:
             arguments = tuple(argument.name.lower() for argument in proposition.arguments)
             self._facts.setdefault(proposition.name, set()).add(arguments)
             self.portable |= {a.name.lower() for a in proposition.arguments if a.type in PORTABLE}
-        self.room = next((room for thing, room in self.all("at") if thing == "p"), "")
 
     def all(self, predicate: str) -> set[Arguments]:
         return self._facts.get(predicate, set())
 
-    def first(self, predicates: Iterable[str], thing: str) -> str | None:
-        """The first of the predicates that holds of a thing."""
-        return next((predicate for predicate in predicates if (thing,) in self.all(predicate)), None)
+    def holds(self, predicate: str, *arguments: str) -> bool:
+        return arguments in self.all(predicate)
+
+    @property
+    def room(self) -> str:
+        return next(room for thing, room in self.all("at") if thing == "p")
 
     def location(self, thing: str) -> str | None:
-        """Where a thing is, in the words of the rules."""
-        on_floor = "on the floor of the {}" if thing in self.portable else "in the {}"
-        for predicate, words in (("in", "in the {}"), ("on", "on the {}"), ("at", on_floor)):
+        """Where a portable thing is, in the words of the rules."""
+        for predicate, words in (("in", "in the {}"), ("on", "on the {}"), ("at", "on the floor of the {}")):
             for other, place in self.all(predicate):
                 if other == thing:
                     return INVENTORY if place == "i" else words.format(place)
         return None
 
+    def inside(self, holder: str) -> set[str]:
+        return {thing for predicate in ("in", "on") for thing, place in self.all(predicate) if place == holder}
+
     def exits(self, room: str) -> dict[str, str]:
-        """Where the directions out of a room lead to, and which."""
-        return {there: direction for direction in DIRECTIONS for there, here in self.all(f"{direction}_of")
-                if here == room}  # fmt: skip
+        """The directions that lead out of a room, and where to."""
+        return {d: there for d in DIRECTIONS for there, here in self.all(f"{d}_of") if here == room}
 
     def doors(self, room: str) -> dict[str, str]:
-        """The doors of a room, and which room each leads to."""
-        return {door: there for here, door, there in self.all("link") if here == room}
+        """The doors of a room, and in which direction each is."""
+        leads = {there: direction for direction, there in self.exits(room).items()}
+        return {door: leads[there] for here, door, there in self.all("link") if here == room and there in leads}
 
 
 class Told:
     """What a game's text can have told so far."""
 
     def __init__(self) -> None:
-        self._before = Simulated(())
-        self._named: set[str] = set()
-        self._doors: dict[str, str] = {}
-        self._origins: dict[str, str] = {}
+        self._now: Simulated = Simulated(())
+        self._listed: set[str] = set()  # portable things in sight, and those that were processed
+        self._moved: set[str] = set()
+        self._states: set[str] = set()
+        self._locks: set[str] = set()
+        self._places: dict[str, str] = {}
+        self._taken: dict[str, str] = {}
         self._rooms: dict[str, str | None] = {}
 
-    def true(self, action: str, text: str, now: Simulated, read: frozenset[Fact]) -> frozenset[Fact]:
-        """The facts after a step that can be known. read: to leave out what is often unsaid."""
-        before, self._before = self._before, now
-        things = now.portable | {thing for thing, _ in now.all("at")} | set(now.doors(now.room))
-        names = "|".join(map(re.escape, sorted(things - {"p"}, key=len, reverse=True)))
-        # The quest before the first room and a recipe name what nobody has seen.
-        words = text[text.find("-= ") :] if "-= " in text else re.sub("(?s)Ingredients:.*", "", text)
-        self._named |= set(re.findall(rf"\b(?:{names})\b", words.lower()))
-        for thing in {thing for thing, place in now.all("in") - before.all("in") if place == "i"}:
-            if place := before.location(thing):
-                self._origins[thing] = "the floor" if "floor" in place else place.partition(" ")[2]
+    def see(self, action: str, text: str, now: Simulated) -> None:
+        """Take note of a step: the action, the answer, and the facts after it."""
+        before, self._now = self._now, now
+        words = text[text.find("-= ") :] if "-= " in text else text
         if "-= " in text:
-            exits, direction = now.exits(now.room), action.removeprefix("go ")
-            moved = direction in DIRECTIONS and before.room not in ("", now.room)
-            self._rooms.setdefault(now.room, f"{direction} of the {before.room}" if moved else None)
-            self._doors |= {door: f"{exits[there]} of the {now.room}" for door, there in now.doors(now.room).items()}
-        keys = {fact[:2] for fact in read}
-        stated = (*self._of_things(now), *self._of_rooms(now))
-        return frozenset(fact for fact in stated if fact[1] not in OFTEN_UNSAID or fact[:2] in keys)
+            self._describe(before, action, words.lower())
+        self._turn(before)
+        self._look_into(action, words.lower())
+        if before.all("at"):
+            self._move(before)
 
-    def _of_things(self, now: Simulated) -> Iterator[Fact]:
-        for thing in self._named | set(self._doors):
-            raw = ("raw",) if (thing,) in now.all("needs_cooking") else ()
-            turned = now.first(("open", "closed", "locked"), thing)
-            possible = {
-                "location": self._doors.get(thing) or now.location(thing),
-                "origin": self._origins.get(thing),
-                "consumption": "eaten" if now.first(("eaten", "consumed"), thing) else None,
-                "cooking": now.first(("burned", "fried", "roasted", "grilled"), thing) or (*raw, None)[0],
-                "cut": now.first(("sliced", "diced", "chopped"), thing),
-                "state": "closed" if turned == "locked" else turned,
-                "lock": turned and ("locked" if turned == "locked" else "unlocked"),
-            }
-            yield from ((thing, name, value) for name, value in possible.items() if value)
+    def true(self) -> frozenset[Fact]:
+        """The facts of this moment that can be known."""
+        return frozenset((*self._of_things(), *self._of_holders(), *self._of_rooms()))
 
-    def _of_rooms(self, now: Simulated) -> Iterator[Fact]:
-        yield YOU, "location", f"in the {now.room}"
+    def _describe(self, before: Simulated, action: str, words: str) -> None:
+        """A room's description names all that is in sight."""
+        now, room = self._now, self._now.room
+        direction = action.removeprefix("go ")
+        moved = direction in DIRECTIONS and before.all("at") and before.room != room
+        self._rooms.setdefault(room, f"{direction} of the {before.room}" if moved else None)
+        for holder in {thing for thing, place in now.all("at") if place == room} - now.portable - {"p"}:
+            self._places[holder] = f"in the {room}"
+            shown = re.search(rf"\b(closed|locked) (?:[\w-]+ looking )?{re.escape(holder)}\b", words)
+            if shown or now.holds("open", holder):
+                self._states.add(holder)
+            if shown and shown[1] == "locked":
+                self._locks.add(holder)
+            if not self._shut(holder):
+                self._listed |= now.inside(holder)
+        self._listed |= {thing for thing, place in now.all("at") if place == room} & now.portable
+        for door, where in now.doors(room).items():
+            self._places[door] = f"{where} of the {room}"
+            self._states.add(door)
+
+    def _move(self, before: Simulated) -> None:
+        """What this step took, put down or changed."""
+        now = self._now
+        self._moved |= now.inside("i") ^ before.inside("i")
+        for thing in now.inside("i") - before.inside("i"):
+            if place := before.location(thing):
+                self._taken[thing] = "the floor" if "floor" in place else place.partition(" ")[2]
+        changed = (thing for thing in now.portable if set(_processed(now, thing)) != set(_processed(before, thing)))
+        self._listed |= set(changed)
+
+    def _turn(self, before: Simulated) -> None:
+        """What was opened, closed, unlocked or locked by this step."""
+        for holder in self._places:
+            was, now = (_turned(simulated, holder) for simulated in (before, self._now))
+            if was and now and was != now:
+                self._states.add(holder)
+                if "locked" in (was, now):
+                    self._locks.add(holder)
+                if now == "open":
+                    self._listed |= self._now.inside(holder)
+
+    def _look_into(self, action: str, words: str) -> None:
+        if action == "inventory":
+            self._listed |= self._now.inside("i")
+        thing = action.lower().removeprefix("examine ")
+        if action.startswith("examine ") and thing in self._places:
+            if re.search(r"it is (open|closed)|inside it", words):
+                self._states.add(thing)
+            if not self._shut(thing):
+                self._listed |= self._now.inside(thing)
+        if "adding the meal" in words:
+            self._moved.add("meal")
+
+    def _shut(self, holder: str) -> bool:
+        return _turned(self._now, holder) in ("closed", "locked")
+
+    def _of_things(self) -> Iterator[Fact]:
+        for thing in self._listed | self._moved:
+            if place := self._now.location(thing):
+                yield thing, "location", place
+            if thing in self._taken:
+                yield thing, "origin", self._taken[thing]
+            if self._now.holds("eaten", thing) or self._now.holds("consumed", thing):
+                yield thing, "consumption", "eaten"
+            if thing in self._listed:
+                yield from _processed(self._now, thing)
+
+    def _of_holders(self) -> Iterator[Fact]:
+        for holder, place in self._places.items():
+            yield holder, "location", place
+            turned = _turned(self._now, holder)
+            if holder in self._states and turned:
+                yield holder, "state", "open" if turned == "open" else "closed"
+            if holder in self._locks:
+                yield holder, "lock", "locked" if turned == "locked" else "unlocked"
+
+    def _of_rooms(self) -> Iterator[Fact]:
+        yield YOU, "location", f"in the {self._now.room}"
         for room, place in self._rooms.items():
             yield room, "visited", "yes"
             if place:
                 yield room, "location", place
-            behind_doors = set(now.doors(room).values())
-            if exits := sorted(direction for there, direction in now.exits(room).items() if there not in behind_doors):
+            behind_doors = set(self._now.doors(room).values())
+            if exits := sorted(direction for direction in self._now.exits(room) if direction not in behind_doors):
                 yield room, "exits", ", ".join(exits)
+
+
+def _turned(now: Simulated, holder: str) -> str | None:
+    return next((state for state in ("open", "closed", "locked") if now.holds(state, holder)), None)
+
+
+def _processed(now: Simulated, food: str) -> Iterator[Fact]:
+    cooking = ("burned", "fried", "roasted", "grilled")
+    raw = "raw" if now.holds("needs_cooking", food) else None
+    if how := next((how for how in cooking if now.holds(how, food)), raw):
+        yield food, "cooking", how
+    if how := next((how for how in ("sliced", "diced", "chopped") if now.holds(how, food)), None):
+        yield food, "cut", how

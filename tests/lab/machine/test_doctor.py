@@ -100,7 +100,7 @@ def test_the_doctor_takes_the_pythons_of_pyproject(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_dataset_is_fetched_once_into_its_own_folder(toy: Dataset, capsys: pytest.CaptureFixture) -> None:
-    assert main(["data", "list"]) == 0
+    assert main(["data"]) == 0
     assert "toy: one small file (not here)" in capsys.readouterr().out
     assert main(["data", "fetch", "toy"]) == 0
     assert "downloading" in capsys.readouterr().out and toy.present(toy.folder)

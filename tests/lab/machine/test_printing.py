@@ -38,8 +38,10 @@ def test_tables_show_escapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for data in ({"said": [HOSTILE], "n": [1.5]}, [(HOSTILE, 1.5)], [{"said": HOSTILE, "n": 1.5}]):
         assert exports.readable(data, ["said", "n"]).to_dict("records") == [{"said": SHOWN, "n": 1.5}]
     frame = pd.DataFrame({"said": [HOSTILE[:-1]], "n": [1.5]})
-    for path in tables.write(frame, "hostile"):
+    *texts, packed = sorted(tables.write(frame, "hostile"), key=lambda path: path.suffix == ".parquet")
+    for path in texts:
         assert b"\x1b" not in path.read_bytes() and b"\0" not in path.read_bytes() and b"x1b" in path.read_bytes()
+    assert pd.read_parquet(packed)["said"][0] == visible(HOSTILE[:-1])
 
 
 def test_progress_and_errors_show_escapes(capsys: pytest.CaptureFixture) -> None:

@@ -203,7 +203,7 @@ def test_an_unknown_or_missing_model_says_what_to_do(index: Path) -> None:
 def test_the_command_line_lists_and_gets_models(
     index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["model", "list"]) == 0
+    assert main(["model"]) == 0
     assert "smollm2-135m" in (listed := capsys.readouterr().out) and "licence Apache-2.0 (not here)" in listed
     assert main(["model", "get", "gpt-9"]) == WRONG_REQUEST
     know(monkeypatch, toy(("toy-part0==1.0",)))

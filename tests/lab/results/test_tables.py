@@ -131,22 +131,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "figures"
 
 
-def test_csv_holds_the_rows_and_markdown_and_latex_what_is_read(folder: Path, published: Path) -> None:
+def test_csv_and_parquet_hold_the_rows_and_markdown_and_latex_what_is_read(folder: Path, published: Path) -> None:
     made = [tables.rate_row("S, D", "rules", "pass %", 1, 3), tables.mean_row("S, D", "rules", "F1", [0.1, 0.7])]
     rows = pd.concat([tables.published("Table 2", paper="sdp"), tables.table(made)], ignore_index=True)
     paths = tables.write(rows, "1_sdp/table2")
     assert [path.relative_to(folder).as_posix() for path in paths] == [
-        f"1_sdp/table2.{end}" for end in ("md", "csv", "tex")
+        f"1_sdp/table2.{end}" for end in ("md", "csv", "parquet", "tex")
     ]
     assert sorted(path.name for path in (folder / "1_sdp").iterdir()) == sorted(path.name for path in paths)
     expected = rows.replace({"": None, "–": None})
-    back = pd.read_csv(paths[1])
-    pd.testing.assert_frame_equal(back[[*tables.NUMBERS]], rows[[*tables.NUMBERS]], check_exact=True)
-    assert back.astype(object).where(back.notna(), None).equals(expected.astype(object).where(expected.notna(), None))
+    for back in (pd.read_csv(paths[1]), pd.read_parquet(paths[2])):
+        pd.testing.assert_frame_equal(back[[*tables.NUMBERS]], rows[[*tables.NUMBERS]], check_exact=True)
+        assert (
+            back.astype(object).where(back.notna(), None).equals(expected.astype(object).where(expected.notna(), None))
+        )
     assert paths[0].read_text() == exports.markdown(tables.side_by_side(rows, ["pass %", "F1"]))
 
 
-def test_what_is_no_results_table_is_written_as_it_is(folder: Path) -> None:
+def test_what_is_no_results_table_is_written_as_it_is_with_typed_columns(folder: Path) -> None:
     counts = pd.DataFrame(
         {
             "who": ["a", "b"],
@@ -157,7 +159,10 @@ def test_what_is_no_results_table_is_written_as_it_is(folder: Path) -> None:
             "high": [0.9, None],
         }
     )
-    markdown, text, _ = tables.write(counts, "plain", decimals=2)
+    markdown, text, packed, _ = tables.write(counts, "plain", decimals=2)
+    back = pd.read_parquet(packed)
+    assert [kind.kind for kind in back.dtypes[["n", "rate", "low", "high"]]] == ["f"] * 4
+    assert back["mixed"].tolist() == ["x", "3"] and back["rate"][0] == 1 / 3
     assert text.read_text().splitlines()[1:] == [f"a,x,3,{1 / 3},0.1,0.9", "b,3,,,,"]
     assert markdown.read_text().splitlines()[2] == "| a | x | 3 | 0.33 [0.10, 0.90] |"
 
@@ -172,6 +177,7 @@ def test_nothing_that_is_committed_glues_a_value_to_its_interval_and_numbers_rea
         frame = pd.read_csv(path)
         numbers = frame[[name for name in (*tables.NUMBERS, *tables.SHARES) if name in frame]]
         assert frame.empty or all(kind.kind in "if" for kind in numbers.dtypes), path
+    assert not [*figures.COMMITTED.rglob("*.parquet")], "their bytes change with pyarrow"
 
 
 def test_a_name_that_leads_out_of_the_figures_is_refused(folder: Path) -> None:
@@ -201,4 +207,3 @@ def test_how_a_models_answers_were_read_stands_beside_its_scores() -> None:
     assert shown[tables.ANSWERS].tolist() == ["1.5 malformed, 0.5 truncated, 3.0 repaired", "–"]
     rules = tables.side_by_side(tables.table([tables.rate_row("SDP", "rules", "pass", 1, 4)]), ["pass"])
     assert tables.ANSWERS not in rules
-    assert str(outcomes.readings) == "200 answers: 1.5 % malformed, 0.5 % truncated, 3.0 % repaired"
