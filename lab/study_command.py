@@ -29,7 +29,8 @@ def add(commands: Commands) -> None:
     evaluate.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=help_set)
     help_grid = "play an option's every value; can be given again: all combinations; a finished one is not played again"
     evaluate.add_argument("--grid", action="append", default=[], metavar="NAME=V,V", help=help_grid)
-    evaluate.add_argument("--seeds", default="0", metavar="N,N", help="pooled in the contrasts (default: 0)")
+    help_seeds = "whole numbers; contrasts take each task's mean over them (default: 0)"
+    evaluate.add_argument("--seeds", default="0", metavar="N,N", help=help_seeds)
     evaluate.add_argument("--workers", type=number, default=0, metavar="N", help="episodes at a time")
     evaluate.add_argument("--cluster", default="", help="a Dask scheduler's address")
     add_retry(evaluate)

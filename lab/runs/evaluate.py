@@ -170,7 +170,7 @@ def _standings(run: Results, stored: Stored) -> dict[tuple[str, str], tuple[str,
 
 
 def _contrasts(plan: Plan, runs: Sequence[Results]) -> list[str]:
-    """Each condition less the study's main one, paired by task; seeds are pooled."""
+    """Each condition less the study's main one, paired by task, by its mean over seeds."""
     base, decimals = plan.study.against, plan.study.decimals
     if base not in runs[0].setup.methods:
         return []

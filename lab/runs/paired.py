@@ -5,6 +5,7 @@ Runs are `lab.runs.study_results.Results`, which this module does not import: th
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,9 @@ def comparisons(runs: Sequence[Any], against: str) -> pd.DataFrame:
     """Returns each method less one of them on the same tasks, in points or the study's own scale; Holm's correction
     within each dataset.
 
-    runs: of one study, that differ in their seed alone; their tasks are pooled. p is exact McNemar's where every score
-    is 0 or 1, else that of paired sign flips. smallest: the difference that so many tasks would have shown, by the
-    spread of these differences and by the fewest that have to differ.
+    runs: of one study, that differ in their seed alone; a task counts once, by its mean. p is exact McNemar's where
+    every score is 0 or 1, else that of paired sign flips. smallest: the difference that so many tasks would have shown,
+    by the spread of these differences and by the fewest that have to differ.
     """
     import pandas as pd
 
@@ -98,5 +99,9 @@ def smallest(c: Comparison, scale: float = 100) -> float:
 
 
 def _pooled(runs: Sequence[Any], dataset: str, method: str) -> dict[str, float]:
-    """ "SEED/TASK" -> score."""
-    return {f"{run.setup.seed}/{task}": score for run in runs for task, score in run.scores_of(dataset, method).items()}
+    """Task -> its mean score over the runs: official and stored tasks are the same under every seed, and count once."""
+    scores = defaultdict[str, list[float]](list)
+    for run in runs:
+        for task, score in run.scores_of(dataset, method).items():
+            scores[task].append(score)
+    return {task: sum(values) / len(values) for task, values in scores.items()}

@@ -206,7 +206,7 @@ def test_the_command_ends_with_rows_contrasts_and_the_commands_that_play_them_ag
     assert "toy-sieve: top=4" in text and "toy-sieve: top=6" in text
     contrasts = [line.split() for line in text.splitlines() if line.startswith("half") and "numbers  " in line]
     assert [line[2] for line in contrasts if line[1] == "numbers" and line[2].startswith("-")] == ["-50.0", "-50.0"]
-    assert [line[-2] for line in contrasts if line[2].startswith("-")] == ["8", "12"], "two seeds are pooled"
+    assert [line[-2] for line in contrasts if line[2].startswith("-")] == ["4", "6"], "of a task, the mean"
     again = next(line.strip() for line in text.splitlines() if "--conditions half --set top=4" in line)
     assert main(shlex.split(again)[3:]) == 0
     rows = [line.split() for line in text.splitlines()]

@@ -146,6 +146,6 @@ def test_a_damaged_file_is_named_with_its_line(small: Path) -> None:
 
 
 def test_other_data_than_the_suite_was_made_for_is_refused(small: Path) -> None:
-    with pytest.raises(DamagedData, match="3 rows, not 12,479"):
+    with pytest.raises(DamagedData, match="hotpotqa_corpus.jsonl.gz is cut or changed.*--as-is"):
         load("hotpotqa", data="official")
     assert load("hotpotqa", data="synthetic").data == "synthetic"
