@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import pytest
 
 from chat_server import ChatServer, Request, Response, answer
 from lab import sandbox
-from lab.machine import scratch
 from lab.models.cache import RECORDING
 from lab.models.engines import BadEngine
 from lab.models.rules import NoRule
@@ -27,6 +25,8 @@ from lab.runs.paired import contrasts
 from lab.runs.run import Episode
 from lab.runs.study_results import Results
 from lab.runs.trial import Trial
+from lab.sandbox import watching
+from lab.sandbox.program import Job
 from lab.viewer.episodes import StoredRun
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE, PLACEBO
 from procllm.domains import NAMES, domain
@@ -426,21 +426,24 @@ def test_both_named_domains_are_recorded_under_both_conditions() -> None:
 def test_folders_removed_under_running_programs_leave_the_same_result_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Scratch folders vanish while a solver runs; seen once, it turned silently into other results."""
+    """Folders vanish when a solver has started; seen once, it turned silently into other results."""
     if reason := sandbox.refusal():
         pytest.skip(reason)
     setup = recipes.STUDY.trial("rules@0.8", conditions=PAIR, limit=3)
     run(setup, tmp_path, "calm")
-    made: list[str] = []
-    mkdtemp = scratch.tempfile.mkdtemp
+    started: list[Path] = []
+    start = watching.start
 
-    def vanishing(*args: Any, **kwargs: Any) -> str:
-        made.append(mkdtemp(*args, **kwargs))
-        if len(made) in (1, 2, 6):  # the first episode twice, and so not measured; another once, and so played again
-            threading.Timer(0.02, shutil.rmtree, (made[-1],), {"ignore_errors": True}).start()
-        return made[-1]
+    def vanishing(job: Job) -> Any:
+        """Start a program, and remove its folder before its interpreter has read it."""
+        process = start(job)
+        started.append(job.folder)
+        # The first episode twice, so that it is not measured; another once, so that it is played again.
+        if len(started) in (1, 2, 6):
+            shutil.rmtree(job.folder)
+        return process
 
-    monkeypatch.setattr(scratch.tempfile, "mkdtemp", vanishing)
+    monkeypatch.setattr(watching, "start", vanishing)
     first = run(setup, tmp_path, "disturbed")
     assert not first.outcomes().failed and first.outcomes().not_measured
     assert not run(setup, tmp_path, "disturbed").not_measured
