@@ -75,8 +75,8 @@ def progress_of_failures(
     groups = {ALL: failed, STALLED: [trajectory for trajectory in failed if not trajectory.reached_goal]}
     unit = f"{kind}s" if kind else "predicates"
     groups |= {f"failed, {length} {unit}": lengths[length] for length in sorted(lengths)}
-    shares = {of: [(t, certified_share(t, kind)) for t in group] for of, group in groups.items()}
-    return _table(_mean(of, values) for of, values in shares.items())
+    shares = {name: [(t, certified_share(t, kind)) for t in group] for name, group in groups.items()}
+    return _table(_mean(name, values) for name, values in shares.items())
 
 
 def calibration(trajectories: Iterable[Trajectory], scores: Mapping[str, float]) -> pd.DataFrame:

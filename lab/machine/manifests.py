@@ -4,7 +4,7 @@ manifests.json has one entry a dataset, of the copy that this suite was tested w
 
     needed     files without which the dataset cannot be used
     files      file -> sha256 of its content, unpacked: another way of packing it is no change
-    counts     pattern -> number of its files, for what is kept as a tree
+    counts     pattern -> number of matching files, for datasets that are folders of many files
     converted  files whose conversion by `lab data fetch` has other bytes; the conversion checks them itself
 
 A content is hashed when it is first used, and then known by the file's size and times, so that no later run pays.

@@ -130,7 +130,7 @@ def _say(message: str) -> None:
 class AnswerCache(Database):
     """Request hash -> JSON value.
 
-    A failed read raises Unavailable; a failed write is told once, and the caller has its answer.
+    A failed read raises Unavailable. A failed write is reported once, and the answer is returned all the same.
     """
 
     SCHEMA = """CREATE TABLE IF NOT EXISTS answers

@@ -51,7 +51,7 @@ class Shuffled:
             return value
         try:
             typed = self.listing.form(self.fields).from_text(value.text)
-        except ValueError:  # whoever asked reads it, and says what is wrong with it
+        except ValueError:  # the caller parses it again and reports the fault
             return value
         return FreeText(text=self._renumbered(typed, self.listing.answer).as_text())
 

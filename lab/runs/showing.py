@@ -1,4 +1,4 @@
-"""One run in words: what was run, its headline, how its episodes ended, why some failed, and what they took."""
+"""Summary of a run: settings, headline, outcomes, reasons for failures, costs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MOST = 15  # rows of a table
 
 @dataclass(frozen=True, repr=False)
 class RunSummary:
-    """A run's folder in words and tables."""
+    """A stored run as a summary: facts, and tables by title."""
 
     run: StoredRun
 
@@ -111,7 +111,7 @@ class RunSummary:
 
 
 def show(run: str | Path, task: str = "", prompts: bool = False) -> RunSummary | Timeline:
-    """Returns a run in words, or one of its episodes as a timeline.
+    """Returns the summary of a run, or one of its episodes as a timeline.
 
     run: as for `lab.runs.catalogue.find`. task: an id, or a part of one that no other finished episode has. prompts:
     with prompts and answers. Raises MissingRun, ValueError for a task that has no episode, DamagedFile.

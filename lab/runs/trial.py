@@ -276,7 +276,8 @@ class Trial(Experiment):
             asked = {
                 name: value
                 for name, value in self.options.items()
-                if name in known["options"] and canonical(value) not in [canonical(of.get(name)) for of in agreed]
+                if name in known["options"]
+                and canonical(value) not in [canonical(options.get(name)) for options in agreed]
             }
             if asked:
                 name = next(iter(asked))

@@ -7,7 +7,7 @@ of system calls (`system_calls`), and resource limits (`first_steps`). Programs 
 get out on this machine (`selftest`).
 
 What is not held: a program can ask whether a host path exists, how large and how old it is, never what is in it.
-Threads, processor time and disk are looked at every 20 ms and may be passed by what fits between two looks.
+Threads, processor time and disk are checked every 20 ms; a program can exceed their limits between two checks.
 `docs/sandbox.md` has the promises, and how they were tried.
 """
 

@@ -1,7 +1,7 @@
 """How much of the disk a program holds; no limit of the kernel says so without a mount.
 
 A hostile program moves things about: it puts a link where a folder was, gives a folder a new name every moment, or
-holds files that it has removed. So it is stopped while its folder is looked at, and no link is followed.
+holds files that it has removed. So it is stopped while its folder is measured, and no link is followed.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Job:
     """A program made ready.
 
     folder: its working folder on the host. shared: name in the folder -> host path, read-only.
-    folder_identity: device and inode, by which another folder of the same name is told apart.
+    folder_identity: device and inode; they differ for another folder of the same name.
     """
 
     folder: Path

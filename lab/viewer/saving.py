@@ -25,10 +25,10 @@ Row = dict[str, Any]
 
 
 def save(run: StoredRun, path: Path, prompts: bool = False) -> str:
-    """Write a run's finished episodes; returns what was written, in words.
+    """Write a run's finished episodes; returns a sentence that says where they are.
 
-    path: its ending chooses the form, see ENDINGS. prompts: pages have prompts and answers, too; of messages, a row is
-    then one call of a model, and else an episode. Prompts are had by playing the episodes again without a model.
+    path: its ending chooses the form, see ENDINGS. prompts: pages also show prompts and answers, and a row of messages
+    is one call of a model instead of an episode. To get the prompts, episodes are played again without a model.
     Raises ValueError for another ending, or where no prompts are to be had; DamagedFile, OSError.
     """
     if path.suffix not in ENDINGS:

@@ -221,7 +221,7 @@ def _note(facts: Facts, section: str, sentence: str, given: dict[str, str]) -> d
     elif form.rule == "prepared":  # the meal takes what the recipe names
         gone = facts.get("recipe", {}).get("ingredients", "").split(", ")
     elif form.rule == "carried":  # the inventory is listed as a whole: what is not in it is elsewhere
-        gone = [name for name, about in facts.items() if about.get("location") == INVENTORY and name not in items]
+        gone = [name for name, known in facts.items() if known.get("location") == INVENTORY and name not in items]
     for name in gone:
         facts.get(name, {}).pop("location", None)
     return groups

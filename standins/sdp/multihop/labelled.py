@@ -22,7 +22,7 @@ def overlaps(fields: VerifyFields) -> Verified:
 def stands_there(fields: ConsistentFields) -> Consistent:
     """The same of an answer: whether its content words, where it has any, stand in one of the findings."""
     wanted = set(content_words(fields.answer))
-    consistent = any(wanted <= set(content_words(f"{one.entity} {one.finding}")) for one in fields.found)
+    consistent = any(wanted <= set(content_words(f"{finding.entity} {finding.finding}")) for finding in fields.found)
     return Consistent(reason="by the words in common", consistent=consistent)
 
 

@@ -73,7 +73,7 @@ def consistent(fields: prompts.ConsistentFields) -> prompts.Consistent:
 
 def _next(fields: prompts.QueryFields | prompts.ExtractFields) -> str:
     """The sub-question; where it speaks of nothing in the question or the findings, the question's next hop."""
-    texts = [fields.question, *(text for told in fields.found for text in (told.finding, told.entity))]
+    texts = [fields.question, *(text for hop in fields.found for text in (hop.finding, hop.entity))]
     if {*content_words(fields.asked)} & {*content_words(" ".join(texts))}:
         return fields.asked
     hops, found = decomposed(fields.question), [one.entity for one in fields.found]
