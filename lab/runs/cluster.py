@@ -119,8 +119,10 @@ def _connect(cluster: str) -> Any:
         raise Unavailable(f"cluster={cluster!r} needs Dask ({error}). Install it with: {INSTALL}") from None
     try:
         return Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="lab")
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, AssertionError) as error:  # the last: its event loop is not up in 10 s
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if isinstance(error, AssertionError):
+            why = "Dask's own event loop did not start in time, as on an overloaded machine"
         raise Unavailable(
             f"No Dask scheduler answers at cluster={cluster!r}: {why}. Give an address such as tcp://host:8786; "
             "a scheduler is started with: dask scheduler, and a worker with: dask worker ADDRESS"

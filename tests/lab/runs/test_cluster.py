@@ -183,6 +183,15 @@ def test_what_is_no_address_is_said_too(tmp_path: Path, monkeypatch: pytest.Monk
         on_cluster(tmp_path, address)
 
 
+def test_an_overloaded_machine_is_no_traceback_of_dask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(self: object) -> None:  # what Dask does if the thread of its loop is not running after 10 s
+        raise AssertionError
+
+    monkeypatch.setattr("distributed.utils.LoopRunner._start_unlocked", late)
+    with pytest.raises(Unavailable, match="event loop did not start in time, as on an overloaded machine"):
+        on_cluster(tmp_path, "tcp://127.0.0.1:1")
+
+
 def test_without_dask_the_line_that_installs_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)  # what Python takes for: not installed
     with pytest.raises(Unavailable, match="python -m pip install -r requirements-cluster.txt"):
