@@ -33,6 +33,12 @@ class Setup(ScienceWorldTasks, Certifying):
     def adapter(self, task: str, ledger: Ledger) -> ScienceWorldAdapter:
         return ScienceWorldAdapter(self.named(task), ObservedWorld(self.world()), ledger, self.policy)
 
+    def unplayable(self) -> str:
+        """Rules make no plan here, unless a reader has registered one that does."""
+        engine = self.who.of(PLAN.operator)
+        by_rules = engine.kind == "rules" and engine.name != ORACLE
+        return "no rule plans there; name oracle or a model as engine" if by_rules and not rules.rule_of(PLAN) else ""
+
     def answering(self, task: str) -> AbstractContextManager[None]:
         """Within, `oracle` has played the gold path before."""
         if not any(part.name == ORACLE for part in self.who.parts):
