@@ -1,4 +1,4 @@
-"""The command line, `python -m lab COMMAND`: parses the arguments and calls what `lab.overview` lists."""
+"""The command line, `python -m lab COMMAND`: parses the arguments and calls what `lab.arguments` lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from lab import overview, study_command
+from lab import arguments, study_command
 from lab.arguments import Commands, Do, add_retry, command, count, retry, time
 from lab.machine.faults import DamagedData
 from lab.machine.paths import runs_folder, shown
@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m lab",
         usage="python -m lab COMMAND ...",
-        description="\n".join(overview.lines()),
+        description="\n".join(arguments.lines()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(do=_overview)
@@ -144,7 +144,7 @@ def _add_parameters(parser: argparse.ArgumentParser) -> None:
 
 
 def _overview(options: argparse.Namespace) -> int:
-    print("\n".join(overview.lines()))
+    print("\n".join(arguments.lines()))
     return 0
 
 

@@ -16,7 +16,6 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import NamedTuple
 
-from lab.machine import manifests
 from lab.machine.faults import MissingData
 from lab.machine.paths import ROOT, answer_cache, checked_data, official_data
 
@@ -172,9 +171,9 @@ def _data() -> list[Check]:
         datasets = registered()
     except ImportError as error:
         return [*checks, Check("datasets", False, str(error), INSTALL, optional=True)]
-    for name in sorted(manifests.known().keys() - datasets.keys()):  # nobody fetches it: for tests and experts alone
+    for name in sorted(datasets.known().keys() - datasets.keys()):  # nobody fetches it: for tests and experts alone
         try:
-            manifests.check(name, folder, checked_data())
+            datasets.check(name, folder, checked_data())
         except MissingData as error:
             checks.append(Check(f"data of {name}", False, str(error), optional=True))
     for name, dataset in datasets.items():

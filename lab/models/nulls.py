@@ -18,13 +18,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from lab.machine.faults import Unavailable
-from lab.models.backbone import Answer
+from lab.models.backbone import Answer, Call
 from lab.models.cache import key_of
 from lab.models.engines import FIRST, LAST, Engine
 from lab.models.prompts import AnswerModel, Fields, FreeText, Listing, Prompt, faults
 from lab.models.rendering import shuffled
 from lab.models.rules import request_here
-from lab.models.usage import Call
 
 Schema = Mapping[str, Any]
 

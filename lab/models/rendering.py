@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
-from lab.models.backbone import Answer
+from lab.models.backbone import Answer, Call
 from lab.models.cache import key_of
 from lab.models.engines import SHUFFLE, Engine
 from lab.models.prompts import AnswerModel, Fields, FreeText, Listing, Prompt
-from lab.models.usage import Call
 
 # Estimates, the same for every model, so that a recording replays without its tokenizer. Measured with Qwen's and
 # SmolLM's on the five worlds' texts: 2.7 to 4.1 characters a token, the fewest for shop pages.

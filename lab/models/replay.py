@@ -10,17 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from lab.machine.faults import Unavailable
-from lab.machine.lines import MANIFEST, lines_in
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
-from lab.machine.reading import damaged, read_json, read_whole, typed
-from lab.machine.spelling import hint
+from lab.machine.printing import hint
+from lab.machine.reading import MANIFEST, damaged, lines_in, read_json, read_whole, typed
 from lab.models import engines
-from lab.models.backbone import Answer, request_of
+from lab.models.backbone import Answer, Call, MalformedAnswer, request_of
 from lab.models.cache import key_of
-from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
 from lab.models.rendering import Rendered, rendered
-from lab.models.usage import Call
 
 ANSWERS = "answers.jsonl"
 PACKED = f"{ANSWERS}.gz"

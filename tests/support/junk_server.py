@@ -33,8 +33,8 @@ from unittest.mock import patch
 from asking import Asking
 from faults import cached_values
 from lab.machine.faults import Unavailable
-from lab.models import endpoint
-from lab.models import usage as accounting
+from lab.models import backbone as accounting
+from lab.models import client
 from lab.runs.collecting import collect
 from lab.runs.experiment import Results
 
@@ -416,7 +416,7 @@ def tried(junk: Junk, folder: Path, workers: int = 1) -> Verdict:
         settings = {name: str(value) for name, value in about.items()}
         with (
             patch.dict(os.environ, settings),
-            patch.object(endpoint, "LONGEST_WAIT", 0.1),
+            patch.object(client, "LONGEST_WAIT", 0.1),
             patch.object(accounting, "PRICES", prices),
         ):
             began = time.monotonic()

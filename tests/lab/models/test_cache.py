@@ -26,7 +26,7 @@ from flights import fly
 from lab.machine.faults import Unavailable
 from lab.models.cache import AnswerCache, canonical, key_of, tell_damaged
 from lab.models.connect import connect
-from lab.models.replies import RefusedAnswer
+from lab.models.parsing import RefusedAnswer
 
 KEYS = 60
 KEY, OTHER = "a" * 64, "b" * 64
@@ -254,7 +254,7 @@ def must_wait(cache: AnswerCache) -> None:
 def test_the_progress_line_says_that_another_process_asks(
     cache: AnswerCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("lab.models.single_flight.SILENT", 0.05)
+    monkeypatch.setattr("lab.models.cache.SILENT", 0.05)
     with holder(cache, KEY):
         seconds_to_lock(cache, KEY, 0.3)
     assert capsys.readouterr().err == "waiting for another process that asks the same\n"

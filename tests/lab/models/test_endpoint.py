@@ -18,17 +18,15 @@ from asking import Placing
 from chat_server import ChatServer
 from lab.machine import progress
 from lab.machine.faults import Unavailable
-from lab.models import endpoint
-from lab.models.backbone import Ledger
+from lab.models import client
+from lab.models.backbone import Ledger, MalformedAnswer, by_operator, prices
 from lab.models.cache import AnswerCache
+from lab.models.client import EndpointError, retry_after
 from lab.models.connect import connect
 from lab.models.endpoint import Endpoint
-from lab.models.parsing import MalformedAnswer
+from lab.models.parsing import RefusedAnswer
 from lab.models.prompts import Prompt
 from lab.models.rendering import PromptTooLong
-from lab.models.replies import RefusedAnswer
-from lab.models.retries import EndpointError, retry_after
-from lab.models.usage import by_operator, prices
 
 GOOD = {"shelf": 3, "why": "it is free"}
 VALUE = Placing(**GOOD)
@@ -37,7 +35,7 @@ Ask = Callable[..., Ledger]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(client, "LONGEST_WAIT", 0.05)
 
 
 @pytest.fixture
@@ -471,7 +469,7 @@ def test_a_pickled_endpoint_asks_the_same(server: ChatServer, prompt: Prompt, ca
 def priced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "prices.yaml"
     path.write_text("small: {input: 10, output: 100}\n")
-    monkeypatch.setattr("lab.models.usage.PRICES", path)
+    monkeypatch.setattr("lab.models.backbone.PRICES", path)
     return path
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.machine.addresses import MissingKey
-from lab.models import engines, options
+from lab.models import engines
 from lab.models.connect import connect
 from lab.models.endpoint import Endpoint
 from lab.models.engines import BadEngine, Engine, parse
 from lab.models.replay import MissingRun
 from lab.models.rules import Rules
+from lab.models.servers import MissingKey
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_engines_that_mean_nothing_are_refused(others: dict[str, str], message: 
 
 
 def test_every_option_has_words_for_its_type() -> None:
-    assert {*options.SAMPLING.values(), *options.SERVERS.values(), *options.RULES.values()} <= set(options.WORDS)
+    assert {*engines.SAMPLING.values(), *engines.SERVERS.values(), *engines.RULES.values()} <= set(engines.WORDS)
 
 
 def test_connect_gives_the_backbone_that_the_string_names(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import chat_server as chat
 import junk_server
 from chat_server import ChatServer
 from junk_server import GOOD, Junk, JunkServer, drips, kinds, tried
-from lab.models import endpoint
+from lab.models import client
 from lab.models.client import Client
 from lab.models.connect import connect
 from lab.models.prompts import Prompt
@@ -95,6 +95,6 @@ def test_a_forked_child_asks_on_a_loop_of_its_own(server: ChatServer, prompt: Pr
 
 def test_a_body_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lab.models.client.MOST_BYTES", 10_000)
-    monkeypatch.setattr(endpoint, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(client, "LONGEST_WAIT", 0.05)
     (junk,) = (junk for junk in kinds() if junk.name == "an endless body")
     assert tried(junk, tmp_path).harm == {}

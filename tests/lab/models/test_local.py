@@ -22,19 +22,16 @@ from lab.machine import conversion, weights
 from lab.machine.doctor import own_checks
 from lab.machine.paths import ROOT, recordings_folder
 from lab.models import local, local_openvino
-from lab.models.backbone import Backbone, Ledger
+from lab.models.backbone import Backbone, Ledger, MalformedAnswer, by_operator
 from lab.models.cache import AnswerCache
-from lab.models.client import SchemaNotTaken
+from lab.models.client import EndpointError, EndpointUnavailable, SchemaNotTaken
 from lab.models.connect import connect
 from lab.models.endpoint import Endpoint
 from lab.models.engines import LOCAL_MODEL, LOCAL_OPTIONS, BadEngine, parse
 from lab.models.local import MissingLocal
-from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.rendering import PromptTooLong
 from lab.models.replay import Replay
-from lab.models.retries import EndpointError, EndpointUnavailable
-from lab.models.usage import by_operator
 from lab.runs.collecting import collect
 from lab.runs.execution import Played, play_all
 from lab.runs.run import Run

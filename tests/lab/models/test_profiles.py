@@ -12,16 +12,14 @@ import pytest
 import chat_server as chat
 from asking import Asking, Placing
 from chat_server import ChatServer
-from lab.machine.addresses import MissingKey
-from lab.models import endpoint
-from lab.models.backbone import Backbone, Ledger, request_of
+from lab.models import client
+from lab.models.backbone import Backbone, Ledger, by_operator, request_of
 from lab.models.cache import AnswerCache
+from lab.models.client import EndpointUnavailable
 from lab.models.connect import connect
-from lab.models.engines import BadEngine, parse
-from lab.models.profiles import Profile, presets, rejected, same_model
+from lab.models.engines import BadEngine, parse, presets
 from lab.models.prompts import FreeText, Prompt
-from lab.models.retries import EndpointUnavailable
-from lab.models.usage import by_operator
+from lab.models.servers import MissingKey, Profile, rejected, same_model
 from lab.runs.collecting import collect
 from lab.runs.manifest import Manifest
 from quirky_server import SHELF, redirects_to, rejects_parameters, right, takes, way
@@ -31,7 +29,7 @@ VALUE = Placing.model_validate(SHELF)
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "LONGEST_WAIT", 0.02)
+    monkeypatch.setattr(client, "LONGEST_WAIT", 0.02)
 
 
 def asked(engine: str, prompt: Prompt, boxes: int = 1, **about: Any) -> Backbone:

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asking import ASK, BoxFields, Placing
-from lab.models.parsing import MalformedAnswer, parse
+from lab.models.backbone import MalformedAnswer
+from lab.models.parsing import parse
 from lab.models.prompts import AnswerModel, Fields, Listing, Prompt, choice
 
 

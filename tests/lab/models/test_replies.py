@@ -14,12 +14,12 @@ import chat_server as chat
 from asking import Placing
 from chat_server import ChatServer
 from lab.machine.faults import Unavailable
-from lab.models import endpoint
+from lab.models import client
+from lab.models.backbone import MalformedAnswer
+from lab.models.client import BadBody, EndpointError, Kind, kind_of
 from lab.models.connect import connect
-from lab.models.parsing import MalformedAnswer
+from lab.models.parsing import RefusedAnswer, read, reply_in
 from lab.models.prompts import Prompt
-from lab.models.replies import RefusedAnswer, read, reply_in
-from lab.models.retries import BadBody, EndpointError, Kind, kind_of
 
 GOOD: dict[str, Any] = {"shelf": 3, "why": "it is free"}
 TEXT = json.dumps(GOOD)
@@ -209,7 +209,7 @@ def test_one_such_body_costs_no_other_request(server: ChatServer, prompt: Prompt
 def test_an_error_that_says_overload_is_tried_again(
     server: ChatServer, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endpoint, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(client, "LONGEST_WAIT", 0.05)
     server.script(chat.Response(body=b'{"error": {"code": 503, "message": "x"}}'))
     answer = ask(server, prompt, chat.answer(GOOD))
     assert (answer.value, answer.call.retries) == (Placing(**GOOD), 1)

@@ -38,9 +38,9 @@ from hostile_programs import (
     Hostile,
 )
 from lab.machine.paths import ROOT
-from lab.sandbox import Limits, Result, landlock, refusal, run_untrusted
+from lab.sandbox import Limits, Result, confinement, refusal, run_untrusted
+from lab.sandbox.confinement import ARCHITECTURES
 from lab.sandbox.program import MAIN
-from lab.sandbox.system_calls import ARCHITECTURES
 
 pytestmark = pytest.mark.skipif(platform.machine() not in ARCHITECTURES, reason="no system call table for this machine")
 
@@ -303,7 +303,7 @@ def test_under_the_first_kernel_with_landlock_a_program_is_still_refused_when_it
     program: Hostile, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Linux 5.13 knows no rights to empty files, no ports, no signals and no sockets: there the filter stands alone."""
-    monkeypatch.setattr(landlock, "version", lambda: 1)
+    monkeypatch.setattr(confinement, "version", lambda: 1)
     result = hostile(program, host, timeout=10)
     nothing_happened(host, result)
     assert "HELD" in result.stdout and result.ended == "exit", result

@@ -16,8 +16,7 @@ import pytest
 
 from lab.machine.faults import BackendDied
 from lab.sandbox import Limits, SandboxFailed, first_steps, refusal, run_untrusted, watching
-from lab.sandbox.interpreter import interpreter
-from lab.sandbox.program import Job
+from lab.sandbox.program import Job, interpreter
 
 SLEEPER = "import time\nopen('running', 'w').close()\nprint('begun', flush=True)\ntime.sleep(60)"
 

@@ -23,17 +23,7 @@ from lab import sandbox
 from lab.machine.faults import Unavailable
 from lab.machine.paths import ROOT
 from lab.machine.scratch import MARK
-from lab.sandbox import (
-    Limits,
-    Result,
-    SandboxUnavailable,
-    checks,
-    first_steps,
-    landlock,
-    run_untrusted,
-    selftest,
-    system_calls,
-)
+from lab.sandbox import Limits, Result, SandboxUnavailable, checks, confinement, first_steps, run_untrusted, selftest
 from lab.sandbox.selftest import examine
 
 LIMITS = Limits(memory_mb=256)
@@ -386,7 +376,7 @@ def unexamined() -> Iterator[None]:
 def test_without_landlock_nothing_runs_and_the_message_says_what_it_needs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(landlock, "version", lambda: 0)
+    monkeypatch.setattr(confinement, "version", lambda: 0)
     with pytest.raises(SandboxUnavailable, match=r"no Landlock.*needs Linux 5\.13"):
         run_untrusted(f"open({str(tmp_path / 'ran')!r}, 'w')", {})
     assert not (tmp_path / "ran").exists()
@@ -395,7 +385,7 @@ def test_without_landlock_nothing_runs_and_the_message_says_what_it_needs(
     assert issubclass(SandboxUnavailable, Unavailable)  # and so it is no episode's failure
 
 
-@pytest.mark.skipif(not landlock.version(), reason="the kernel has no Landlock")
+@pytest.mark.skipif(not confinement.version(), reason="the kernel has no Landlock")
 def test_the_sandbox_holds_where_the_kernel_has_landlock() -> None:
     """Else a sandbox that our own change has broken would only skip the tests that need it."""
     assert sandbox.refusal() == ""
@@ -441,18 +431,18 @@ def test_the_time_zone_of_the_machine_is_not_seen() -> None:
     )
 
 
-@pytest.mark.parametrize("machine", list(system_calls.ARCHITECTURES))
+@pytest.mark.parametrize("machine", list(confinement.ARCHITECTURES))
 def test_every_jump_of_the_filter_lands_within_it_and_calls_are_listed_once(machine: str) -> None:
-    steps = list(struct.iter_unpack("=HBBI", system_calls.program_filter(machine)))
+    steps = list(struct.iter_unpack("=HBBI", confinement.program_filter(machine)))
     for index, (code, then, otherwise, _) in enumerate(steps):
-        assert code == system_calls.RETURN or index + 1 + max(then, otherwise) < len(steps)
-    listed = list(system_calls.numbers(machine).values())
+        assert code == confinement.RETURN or index + 1 + max(then, otherwise) < len(steps)
+    listed = list(confinement.numbers(machine).values())
     assert len(listed) == len(set(listed)) > 90 and len(steps) < 4096
 
 
 def test_a_machine_without_a_table_of_system_calls_is_refused() -> None:
     with pytest.raises(SandboxUnavailable, match="riscv64"):
-        system_calls.program_filter("riscv64")
+        confinement.program_filter("riscv64")
 
 
 def test_what_is_printed_is_the_same_wherever_it_runs(tmp_path: Path) -> None:
