@@ -3,9 +3,9 @@
 Answers are cached, so an interrupted run resumes where it stopped, and no answer is paid for twice. Each row has a
 checksum; a row that fails it is a miss, and is counted for the run's summary.
 
-Single-flight: concurrent identical requests are sent once. Who comes first holds a lock on one byte of a file beside
-the cache, chosen by the request's key; the others wait for its answer. The kernel releases the lock when its process
-dies, so there is no expiry to wait for and nothing to clean up, and a byte range takes no room on a full disk.
+Single-flight: concurrent identical requests are sent once. Who comes first holds a lock on a file named by the
+request's key; the others wait for its answer. The kernel releases the lock when its process dies, so there is no expiry
+to wait for; a file that is left is taken over, and removed by the next who asks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -32,6 +32,8 @@ from lab.machine.reading import checksum
 _databases: weakref.WeakSet[Database] = weakref.WeakSet()
 _inherited: list[Any] = []  # a parent's connections, kept from the garbage collector, which closes them
 _damaged: dict[Path, list[str]] = {}  # file -> keys of its rows that failed their checksum, in this process
+FIRST_NAP, LONGEST_NAP = 0.002, 0.05  # seconds between two tries to get a lock that another process holds
+SILENT = 2.0  # seconds of waiting before the progress line says so
 BUSY_SECONDS = 60.0  # how long a writer waits for another process's write before it gives up
 REMEDIES = {  # by SQLite's names of errors
     "NOTADB CORRUPT FORMAT": "delete it (what is whole in a database can be had by: sqlite3 FILE .recover)",
@@ -169,9 +171,37 @@ class AnswerCache(Database):
         if (known := self.get(key)) is not None:
             yield known
             return
-        locks = self.path.with_name(f"{self.path.name}.locks")
-        with single_flight(locks, key, lambda: self.get(key), seconds) as value:
-            yield value
+        path = self.path.with_name(f"{self.path.name}.asking") / key
+        lock, known = self._turn(path, key, time.monotonic() + seconds)
+        try:
+            yield known
+        finally:
+            if lock >= 0:
+                with suppress(OSError):
+                    os.unlink(path)
+                fcntl.flock(lock, fcntl.LOCK_UN)  # a fork that was made meanwhile has the descriptor, too
+                os.close(lock)
+
+    def _turn(self, path: Path, key: str, deadline: float) -> tuple[int, Any | None]:
+        """Wait for the lock or the answer: a descriptor, -1 without the lock, and the answer, None without one.
+
+        After the deadline the caller goes on without either, since a process that was stopped (SIGSTOP) would hold the
+        lock for ever.
+        """
+        nap, began, reported = FIRST_NAP, time.monotonic(), False
+        try:
+            while (lock := _lock(path)) is None and time.monotonic() < deadline:
+                if (value := self.get(key)) is not None:
+                    return -1, value
+                if not reported and time.monotonic() - began > SILENT:
+                    progress.waits("another asks the same", "waiting for another that asks the same")
+                    reported = True
+                time.sleep(nap)
+                nap = min(nap * 1.5, LONGEST_NAP)
+            return -1 if lock is None else lock, self.get(key)
+        finally:
+            if reported:
+                progress.waits("")
 
     def put(self, key: str, value: Any) -> Any:
         """Insert `value` unless `key` is there, and return what is there now.
@@ -217,116 +247,21 @@ def _prepared(path: Path, schema: str) -> sqlite3.Connection:
     return connection
 
 
-FIRST_NAP, LONGEST_NAP = 0.002, 0.05  # seconds between two tries to get a lock that another process holds
-SILENT = 2.0  # seconds of waiting before the progress line says so
+def _lock(path: Path) -> int | None:
+    """A descriptor that holds the lock of a file, None while another holds it, -1 where there are no locks.
 
-
-class _LockFile:
-    """The byte locks that this process holds on one file, which stays open as long as there is one.
-
-    held: offsets that a thread of this process has, or is waiting to lock against other processes.
+    So it is on a full disk, or in some network folders: asking twice is better than not asking.
     """
-
-    # POSIX drops all locks of a process on a file when it closes any descriptor of it: hence one for all threads.
-    def __init__(self, path: Path) -> None:
-        self.held: set[int] = set()
-        self.descriptor: int | None = None
-        with suppress(OSError):  # without the file, only the threads of a process wait for each other
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-
-    def lock(self, offset: int) -> bool:
-        """Try to lock one byte; True if acquired."""
-        try:
-            if self.descriptor is not None:
-                fcntl.lockf(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
-        except (BlockingIOError, PermissionError):  # POSIX allows either for a lock that another process holds
-            return False
-        except OSError:  # a file system without locks: asking twice is better than not asking
-            return True
-        return True
-
-    def unlock(self, offset: int) -> None:
-        with suppress(OSError):
-            if self.descriptor is not None:
-                fcntl.lockf(self.descriptor, fcntl.LOCK_UN, 1, offset)
-
-    def close(self) -> None:
-        if self.descriptor is not None:
-            os.close(self.descriptor)
-
-
-_files: dict[Path, _LockFile] = {}
-_changed = threading.Condition()
-
-
-def _forget() -> None:
-    """In a forked child: locks are not inherited, and a condition that a parent's thread held would stay locked."""
-    global _changed
-    _files.clear()
-    _changed = threading.Condition()
-
-
-os.register_at_fork(after_in_child=_forget)
-
-
-@contextmanager
-def single_flight(path: Path, key: str, known: Callable[[], Any | None], seconds: float) -> Iterator[Any | None]:
-    """Yield the answer if it is known by now; else None, while this caller alone holds the lock of `key`.
-
-    path: the lock file. key: hex. known: looks the answer up. After `seconds` of waiting the caller goes on without the
-    lock, since a process that was stopped (SIGSTOP) would hold its own for ever.
-    """
-    # 60 bits fit an off_t. Two keys with one offset would wait for each other, and no more than that.
-    path, offset, deadline = path.resolve(), int(key[:15], 16), time.monotonic() + seconds
-    if not _enter(path, offset, known, deadline):
-        yield known()
-        return
+    descriptor = -1
     try:
-        yield _alone(path, offset, known, deadline)
-    finally:
-        _leave(path, offset)
-
-
-def _enter(path: Path, offset: int, known: Callable[[], Any | None], deadline: float) -> bool:
-    """Exclude the other threads of this process, which a POSIX lock does not; False on an answer or a timeout."""
-    with _changed:
-        while path in _files and offset in _files[path].held:
-            left = deadline - time.monotonic()
-            if left <= 0 or known() is not None:
-                return False
-            _changed.wait(min(left, 1.0))
-        if path not in _files:
-            _files[path] = _LockFile(path)
-        _files[path].held.add(offset)
-        return True
-
-
-def _alone(path: Path, offset: int, known: Callable[[], Any | None], deadline: float) -> Any | None:
-    """Exclude the other processes; returns the answer if one of them has put it into the cache meanwhile."""
-    nap, began, reported = FIRST_NAP, time.monotonic(), False
-    try:
-        # Polled: a blocking lockf has no timeout, and the answer may come from a process that holds no lock.
-        while not _files[path].lock(offset) and time.monotonic() < deadline:
-            if (value := known()) is not None:
-                return value
-            if not reported and time.monotonic() - began > SILENT:
-                progress.waits("another process asks the same", "waiting for another process that asks the same")
-                reported = True
-            time.sleep(nap)
-            nap = min(nap * 1.5, LONGEST_NAP)
-        return known()
-    finally:
-        if reported:
-            progress.waits("")
-
-
-def _leave(path: Path, offset: int) -> None:
-    with _changed:
-        file = _files[path]
-        file.held.discard(offset)
-        file.unlock(offset)
-        if not file.held:
-            del _files[path]
-            file.close()
-        _changed.notify_all()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_ino == os.stat(path).st_ino:
+            return descriptor
+        held = True
+    except OSError as error:  # not found: who held it has removed it, between two lines
+        held = isinstance(error, BlockingIOError | FileNotFoundError)
+    if descriptor >= 0:
+        os.close(descriptor)
+    return None if held else -1

@@ -27,6 +27,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from math import isfinite
@@ -40,6 +41,17 @@ from lab.machine.secrets import SECRET_NAMES, redact
 from lab.models import judges
 from lab.models.judges import Errors
 
+MODELS = ("endpoint", "local")  # kinds of engines behind which a model answers
+LOCAL_MODEL = "qwen2.5-coder-0.5b"
+OPENVINO, LLAMA = RUNTIMES = ("openvino", "llama.cpp")
+# Part of the key, as if they were typed. max_tokens: a small model may write on until the context is full.
+LOCAL_OPTIONS = {"context": 8192, "max_tokens": 1024, "timeout": 3600.0}
+NULL = "null"  # the kind of these
+FIRST, LAST, RANDOM = NULLS = ("first", "last", "random")
+OFFLINE = ("rules", "oracle", "replay", "local", *NULLS)  # engines that need no server
+ORACLE = "oracle"  # rules that know what no agent would
+# Between the parts of a string that says something of all operators, and something else of single ones.
+PART = re.compile(r",\s*([a-z_]\w*)\s*:\s*", re.ASCII | re.IGNORECASE)
 SCHEMA, TOOL, OBJECT, TEXT = BINDINGS = ("json_schema", "tool", "json_object", "text")  # from strict to loose
 SHUFFLE = "shuffle"  # permutes what prompts list, for every engine that answers
 SAMPLING = {
@@ -92,21 +104,15 @@ def read_options(tail: str, allowed: Mapping[str, type]) -> dict[str, Any]:
     for name, value in parse_qsl(tail, keep_blank_values=True):
         if name not in allowed:
             raise BadEngine(f"Unknown engine option {name!r}; this engine takes: {', '.join(allowed)}")
-        options[name] = _value(name, value, allowed[name])
+        kind, read = allowed[name], None
+        with suppress(ValueError):
+            read = json.loads(value) if kind in (bool, dict) else kind(value)
+        if read == "" or not isinstance(read, kind) or (isinstance(read, float) and not isfinite(read)):
+            raise BadEngine(f"Engine option {name}={value!r} is not {WORDS[kind]}")
+        options[name] = read
     if tail and not options:
         raise BadEngine(f"Engine options {tail!r} are not of the form name=value joined by '&'")
     return options
-
-
-def _value(name: str, text: str, kind: type) -> Any:
-    value: Any
-    try:
-        value = json.loads(text) if kind in (bool, dict) else kind(text)
-    except ValueError:
-        value = None
-    if value == "" or not isinstance(value, kind) or (isinstance(value, float) and not isfinite(value)):
-        raise BadEngine(f"Engine option {name}={text!r} is not {WORDS[kind]}")
-    return value
 
 
 def server_options(tail: str) -> dict[str, Any]:
@@ -129,19 +135,6 @@ def server_options(tail: str) -> dict[str, Any]:
                 f'into an environment variable and name that: {{"{name}":"$NAME"}}'
             )
     return options
-
-
-MODELS = ("endpoint", "local")  # kinds of engines behind which a model answers
-LOCAL_MODEL = "qwen2.5-coder-0.5b"
-OPENVINO, LLAMA = RUNTIMES = ("openvino", "llama.cpp")
-# Part of the key, as if they were typed. max_tokens: a small model may write on until the context is full.
-LOCAL_OPTIONS = {"context": 8192, "max_tokens": 1024, "timeout": 3600.0}
-NULL = "null"  # the kind of these
-FIRST, LAST, RANDOM = NULLS = ("first", "last", "random")
-OFFLINE = ("rules", "oracle", "replay", "local", *NULLS)  # engines that need no server
-ORACLE = "oracle"  # rules that know what no agent would
-# Between the parts of a string that says something of all operators, and something else of single ones.
-PART = re.compile(r",\s*([a-z_]\w*)\s*:\s*", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -353,7 +346,12 @@ def _one(text: str) -> Engine:
 
 
 def _rules(text: str, head: str, tail: str) -> Engine:
-    options = read_options(tail, RULES)
+    options, (name, at, given) = read_options(tail, RULES), head.partition("@")
+    keep = -1.0 if at else 1.0
+    with suppress(ValueError):
+        keep = float(given)
+    if not 0.0 <= keep <= 1.0:  # NaN, which float() reads, fails this as well
+        raise BadEngine(f"Engine {head!r}: after '{name}@' comes a probability between 0 and 1, such as {name}@0.7")
     for rate in ("certify", "reject"):
         if not 0.0 <= options.get(rate, 0.0) <= 1.0:
             raise BadEngine(f"Engine option {rate}={options[rate]} is no probability between 0 and 1")
@@ -366,7 +364,7 @@ def _rules(text: str, head: str, tail: str) -> Engine:
             judges.errors_of(options["judge"])
         except LookupError as error:
             raise BadEngine(f"Engine {text!r}: {error.args[0]}") from None
-    return Engine(text, "rules", head.partition("@")[0], _probability(head), options)
+    return Engine(text, "rules", name, keep, options)
 
 
 def _local(text: str, head: str, tail: str) -> Engine:
@@ -382,16 +380,3 @@ def _local(text: str, head: str, tail: str) -> Engine:
         if options.get(option, 1) < 1:
             raise BadEngine(f"Engine option {option}={options[option]} must be at least 1")
     return Engine(text, "local", name, options=options)
-
-
-def _probability(head: str) -> float:
-    name, at, given = head.partition("@")
-    if not at:
-        return 1.0
-    try:
-        keep = float(given)
-    except ValueError:
-        keep = -1.0
-    if not 0.0 <= keep <= 1.0:  # NaN, which float() reads, fails this as well
-        raise BadEngine(f"Engine {head!r}: after '{name}@' comes a probability between 0 and 1, such as {name}@0.7")
-    return keep

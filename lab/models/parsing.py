@@ -150,16 +150,15 @@ def _completion(body: bytes) -> Any:
 def _text(message: Any) -> tuple[str | None, bool]:
     """The text of a message without thoughts, "" for blanks, None if it is no message; and whether it is a refusal."""
     match message:
-        case {"content": [*parts]} if all(_is_part(part) for part in parts):
+        case {"content": [*parts]} if all(
+            isinstance(part, dict) and part.get("type") in PARTS and isinstance(part.get("text", ""), str)
+            for part in parts
+        ):
             texts = [part.get("text", "") for part in parts if part["type"] in TEXTS]
             return "".join(texts), any(part["type"] == "refusal" for part in parts)
         case {**fields} if isinstance(content := fields.get("content"), str | None):
             return content if content and content.strip() else "", bool(fields.get("refusal"))
     return None, False
-
-
-def _is_part(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") in PARTS and isinstance(part.get("text", ""), str)
 
 
 def _form(message: Mapping[str, Any], thoughts: bool) -> str:
@@ -204,20 +203,16 @@ def read(reply: Reply, prompt: Prompt) -> tuple[AnswerModel, str]:
     if reply.kind is Kind.REFUSAL:
         raise RefusedAnswer(f"The model declined to answer {prompt.name}")
     if prompt.free:
-        return _read_free(reply, prompt), "text"
+        text, stopped = free_text(reply.text, prompt.stop)
+        if reply.truncated and not stopped:  # what was cut off behind a stop text is no part of the answer
+            raise MalformedAnswer(CUT)
+        return prompt.answer.model_validate({"text": text}), "text"
     if reply.truncated:
         raise MalformedAnswer(CUT)
     if not reply.text.strip():
         raise MalformedAnswer(EMPTY)
     value, path = parse(f"{reply.text}\n{reply.form}", prompt.answer)
     return value, "schema" if path == "strict" and reply.schema else path
-
-
-def _read_free(reply: Reply, prompt: Prompt) -> AnswerModel:
-    text, stopped = free_text(reply.text, prompt.stop)
-    if reply.truncated and not stopped:  # what was cut off behind a stop text is no part of the answer
-        raise MalformedAnswer(CUT)
-    return prompt.answer.model_validate({"text": text})
 
 
 T = TypeVar("T", bound=AnswerModel)

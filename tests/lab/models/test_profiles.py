@@ -18,7 +18,7 @@ from lab.models.cache import AnswerCache
 from lab.models.client import EndpointUnavailable
 from lab.models.connect import connect
 from lab.models.engines import BadEngine, parse, presets
-from lab.models.prompts import FreeText, Prompt
+from lab.models.prompts import Prompt
 from lab.models.servers import MissingKey, Profile, rejected, same_model
 from lab.runs.collecting import collect
 from lab.runs.manifest import Manifest
@@ -103,14 +103,6 @@ def test_an_overload_costs_no_schema(server: ChatServer, prompt: Prompt) -> None
     server.script(*[chat.status(500)] * 6)
     asked("small?patience=5", prompt, 2)
     assert {way(request) for request in server.requests} == {"json_schema"}
-
-
-def test_texts_to_stop_at_are_left_out_where_they_are_rejected(server: ChatServer, prompt: Prompt) -> None:
-    server.behave(lambda request: chat.status(422) if "stop" in request.body else chat.says("a box\nand more"))
-    free = replace(prompt, answer=FreeText, stop=("\n",))
-    backbone = connect("small", cache=None)
-    assert [backbone.ask(free, box=box).value.text for box in (1, 2)] == ["a box"] * 2
-    assert ["stop" in request.body for request in server.requests] == [True, False, False]
 
 
 def test_a_reasoning_model_is_asked_without_what_it_rejects(
