@@ -206,17 +206,13 @@ def read_lines(path: Path) -> list[Any]:
     """The objects of a file in a run's folder, [] if it is not there. Raises DamagedFile naming the first bad line."""
     if not os.path.lexists(path):
         return []
-    lines = lines_in(read_whole(path, REMEDY), seal_of(path.parent))
+    manifest = path.parent / MANIFEST
+    seal = str(read_json(manifest, dict, REMEDY).get("digest", "")) if manifest.exists() else ""
+    lines = lines_in(read_whole(path, REMEDY), seal)
     for line in lines:
         if line.why:
             raise damaged(path, line.why, REMEDY, line.number)
     return [line.value for line in lines]
-
-
-def seal_of(folder: Path) -> str:
-    """What the lines of a run's folder are sealed with. Raises DamagedFile."""
-    path = folder / MANIFEST
-    return str(read_json(path, dict, REMEDY).get("digest", "")) if path.exists() else ""
 
 
 def _line(number: int, raw: bytes, seal: str) -> Line:

@@ -67,13 +67,10 @@ class Cost:
 
 def cost_of(calls: Iterable[Call]) -> Cost:
     """Sum of the calls."""
-    total = Cost()
-    for call in calls:
-        total = total + Cost(1, call.tokens_in, call.tokens_out)
-    return total
+    return sum((Cost(1, call.tokens_in, call.tokens_out) for call in calls), Cost())
 
 
-def by_operator(calls: Iterable[Call]) -> dict[str, dict[str, float | int | None | dict[str, int]]]:
+def by_operator(calls: Iterable[Call]) -> dict[str, dict[str, Any]]:
     """Totals for each operator: calls, cached, tokens, seconds, usd (None as soon as one price is unknown), paths.
 
     `cut`, `truncated` and `other_model` are among them only where there were such calls.
@@ -81,25 +78,21 @@ def by_operator(calls: Iterable[Call]) -> dict[str, dict[str, float | int | None
     groups: dict[str, list[Call]] = {}
     for call in calls:
         groups.setdefault(call.operator, []).append(call)
-    return {operator: _totals(group) for operator, group in sorted(groups.items())}
-
-
-def _totals(calls: list[Call]) -> dict[str, float | int | None | dict[str, int]]:
-    paths: dict[str, int] = {}
-    for call in calls:
-        paths[call.path] = paths.get(call.path, 0) + 1
-    prices = [call.usd for call in calls]
-    totals = asdict(cost_of(calls)) | {
-        "cached": sum(call.cached for call in calls),
-        "retries": sum(call.retries for call in calls),
-        "seconds": round(sum(call.seconds for call in calls), 6),
-        # A sum without the unknown part would look like a price.
-        "usd": None if None in prices else sum(price or 0.0 for price in prices),
-        "paths": paths,
-    }
-    rare = {"cut": sum(call.cut for call in calls), "truncated": sum(call.truncated for call in calls)}
-    rare["other_model"] = sum(bool(call.other_model) for call in calls)
-    return totals | {name: count for name, count in rare.items() if count}
+    totals = {}
+    for operator, group in sorted(groups.items()):
+        prices = [call.usd for call in group]
+        rare = {"cut": sum(call.cut for call in group), "truncated": sum(call.truncated for call in group)}
+        rare["other_model"] = sum(bool(call.other_model) for call in group)
+        totals[operator] = asdict(cost_of(group)) | {
+            "cached": sum(call.cached for call in group),
+            "retries": sum(call.retries for call in group),
+            "seconds": round(sum(call.seconds for call in group), 6),
+            # A sum without the unknown part would look like a price.
+            "usd": None if None in prices else sum(price or 0.0 for price in prices),
+            "paths": dict(Counter(call.path for call in group)),
+            **{name: count for name, count in rare.items() if count},
+        }
+    return totals
 
 
 def summed(parts: Sequence[Mapping[str, Any]], timed: bool = True) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from typing import Any
 
 from lab.machine import progress
 from lab.machine.secrets import clean_address
-from lab.models.backbone import Answer, Call, MalformedAnswer, options_of, price, request_of
-from lab.models.cache import RECORDING, AnswerCache, key_of
+from lab.models.backbone import Answer, Call, MalformedAnswer, options_of, price
+from lab.models.cache import RECORDING, AnswerCache
 from lab.models.client import (
     LONGEST_WAIT,
     BadBody,
@@ -93,7 +93,7 @@ class Endpoint:
         """Raises MalformedAnswer if also the re-ask gives no answer, RefusedAnswer, EndpointError, PromptTooLong."""
         started = time.perf_counter()
         question = rendered(prompt, fields, self.engine)
-        request = self._key(question, sample)
+        request = question.key(sample, self.address)
         waiting = self._patience + self._timeout
         with self.cache.single_flight(request, waiting) if self.cache is not None else nullcontext() as known:
             if known is None:
@@ -125,10 +125,7 @@ class Endpoint:
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which caches and recordings keep the answer."""
-        return self._key(rendered(prompt, fields, self.engine), sample)
-
-    def _key(self, question: Rendered, sample: int) -> str:
-        return key_of(request_of(question.prompt, question.messages, self.engine, self.address, sample))
+        return rendered(prompt, fields, self.engine).key(sample, self.address)
 
     def _from_cache(self, question: Rendered, request: str, known: dict[str, Any], started: float) -> Answer:
         prompt = question.prompt
@@ -138,11 +135,7 @@ class Endpoint:
             seconds=time.perf_counter() - started, took=known.get("seconds", 0.0), cached=True, cut=question.cut,
             other_model=self.server.other(known.get("model", ""), known.get("fingerprint", "")),
         )  # fmt: skip
-        if known["path"] == "malformed":  # of a recording; no other malformed answer is cached
-            error = MalformedAnswer(known["text"])
-            error.call, error.request, error.text = call, request, known["said"]
-            raise error
-        return question.answer(prompt, known["text"], call, request)
+        return question.answer(known["text"], call, request, known.get("said", ""))
 
     def _from_server(self, question: Rendered, request: str, sample: int, started: float) -> Answer:
         self.try_out()
@@ -167,7 +160,7 @@ class Endpoint:
         stated = {"model": last.model, "fingerprint": last.fingerprint}
         stated = {name: text for name, text in stated.items() if text}
         text = self._keep(request, call, value.model_dump_json(), **stated)
-        return question.answer(question.prompt, text, call, request)
+        return question.answer(text, call, request)
 
     def _keep(self, request: str, call: Call, text: str, **more: str) -> str:
         """Cache what came of a request; its text, or another's, if that was first."""

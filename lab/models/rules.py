@@ -25,11 +25,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from lab.models.backbone import Answer, Call, request_of
+from lab.models.backbone import Answer, Call
 from lab.models.cache import key_of
 from lab.models.engines import ORACLE, Engine
 from lab.models.prompts import AnswerModel, Choice, Fields, OneOf, Prompt, faults
-from lab.models.rendering import shuffled
+from lab.models.rendering import rendered, shuffled
 
 GROUP = "lab.standins"
 Rule = Callable[[Any], AnswerModel]
@@ -205,7 +205,7 @@ class Rules:
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which a recording keeps the answer."""
-        return request_here(self.engine, prompt, sample, fields)
+        return rendered(prompt, fields, self.engine).key(sample)
 
     @property
     def _known(self) -> Known:
@@ -223,12 +223,6 @@ class Rules:
         wrong = (noise or partial(corrupted, prompt))(fields, value, random)
         # Where the schema leaves one answer only, a model has to give it as well.
         return (value, "rules") if wrong == value else (within_schema(prompt, fields, wrong), "corrupted")
-
-
-def request_here(engine: Engine, prompt: Prompt, sample: int, values: Mapping[str, Any]) -> str:
-    """The request hash of an engine that answers from a prompt's fields, without a model."""
-    fields = shuffled(prompt, prompt.fill(**values), engine).fields
-    return key_of(request_of(prompt.narrowed(fields), prompt.render(fields), engine, "rules", sample))
 
 
 def taken() -> tuple[dict[str, Any], ...]:
