@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self, TypeVar, cast
 
 from pydantic import AfterValidator, ConfigDict, Field, create_model
 
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import MalformedAnswer
 from lab.models.prompts import AnswerModel, FreeText
 
 A = TypeVar("A", bound=Any)

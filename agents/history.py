@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self
 
-from lab.models.usage import Cost
-from lab.viewer.generic import dealt
+from lab.models.backbone import Cost
 from lab.viewer.steps import Exchange, Step
-from lab.viewer.timeline import Timeline
+from lab.viewer.timeline import Timeline, dealt
 
 Fault = Literal["", "malformed", "invalid"]
 MALFORMED: Fault = "malformed"

@@ -11,10 +11,8 @@ from agents.answers import Act, ActInForm, as_text, read
 from agents.environment import Environment
 from agents.history import ACT, CALLS, FINISHED, INVALID, MALFORMED, STEPS, STUCK, TOKENS, Fault, History, Turn
 from agents.prompts import ActFields, Past, react_prompt
-from lab.models.backbone import Backbone
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import Backbone, Call, MalformedAnswer, cost_of
 from lab.models.prompts import Prompt
-from lab.models.usage import Call, cost_of
 
 A = TypeVar("A", bound=Any)
 Schema = bool | Literal["action"]

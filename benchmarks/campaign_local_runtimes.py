@@ -25,12 +25,11 @@ from typing import Any
 
 from lab.machine import conversion, weights
 from lab.machine.paths import official_data
-from lab.models import engines, local, local_llama
-from lab.models.backbone import Answer, Backbone, Ledger
+from lab.models import engines, local
+from lab.models.backbone import Answer, Backbone, Ledger, MalformedAnswer
 from lab.models.connect import connect, connected
 from lab.models.endpoint import Endpoint
 from lab.models.local import Serving
-from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.runs.experiment import Experiment, spread
 from worlds.multihop.metrics import hotpotqa
@@ -221,7 +220,7 @@ def q8_0_in_llama() -> Backbone:
         conversion.write_q8_0(pinned.path, file)
     model = weights.Model("q8_0", "", "", "answers", {file.name: pinned.q8_0})
     engine = engines.parse(f"local:{MODEL}?runtime=llama.cpp&max_tokens=400")
-    start = partial(local_llama.start, model, 8192, 2)
+    start = partial(local.start, model, 8192, 2)
     return Endpoint(engine, f"sha256:{pinned.q8_0}", cache=None, local=start)
 
 

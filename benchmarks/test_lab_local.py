@@ -25,11 +25,11 @@ from campaign_local_runtimes import Question, alone, episodes, extracting, hops,
 from lab.machine import conversion, weights
 from lab.machine.paths import official_data
 from lab.models import local
+from lab.models.backbone import MalformedAnswer
 from lab.models.connect import connect
 from lab.models.engines import LLAMA, OPENVINO, RUNTIMES
 from lab.models.local import PACKAGES, Serving, loaded
 from lab.models.local_openvino import AT_ONCE, Loaded
-from lab.models.parsing import MalformedAnswer
 
 MODELS = [name for name, model in weights.known().items() if model.use == "answers"]
 # Times as many tokens a second as llama.cpp reads, at least.

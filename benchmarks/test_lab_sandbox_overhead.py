@@ -12,7 +12,7 @@ import pytest
 
 from lab import sandbox
 from lab.sandbox import run_untrusted
-from lab.sandbox.interpreter import interpreter
+from lab.sandbox.program import interpreter
 
 LIMIT_MS = 50.0
 ROUNDS = 21

@@ -1,4 +1,4 @@
-"""The command line, `python -m lab COMMAND`: parses the arguments and calls what `lab.overview` lists."""
+"""The command line, `python -m lab COMMAND`: parses the arguments and calls what `lab.arguments` lists."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from lab import overview, study_command
-from lab.arguments import Commands, Do, add_retry, command, count, retry, time
+from lab.arguments import lines, parser
 from lab.machine.faults import DamagedData
 from lab.machine.paths import runs_folder, shown
 from lab.machine.printing import aligned, visible
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WRONG_USE = 2  # argparse's own exit status for arguments that make no sense
-NOTEBOOK = "a file, or a name such as 0_tour"
 INTERRUPTED = 130  # a shell's exit status after Ctrl-C
 NOT_READ = 141  # a shell's exit status of a program whose reader is gone, as in: python -m lab doctor | head -1
 
@@ -53,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _carry_out(arguments: Sequence[str] | None) -> int:
-    options = _parser().parse_args(arguments)
+def _carry_out(given: Sequence[str] | None) -> int:
+    options = parser(DO).parse_args(given)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         return options.do(options)
@@ -71,80 +69,16 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m lab",
-        usage="python -m lab COMMAND ...",
-        description="\n".join(overview.lines()),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(do=_overview)
-    # argparse's own list of commands is left out: the description has them in groups.
-    commands = parser.add_subparsers(prog=parser.prog, metavar="COMMAND", help=argparse.SUPPRESS)
-    explore = command(commands, "explore", _explore)
-    explore.add_argument("options", nargs="*", metavar="-- OPTION", help="of JupyterLab, such as -- --no-browser")
-    run = _notebook_command(commands, "run", _run)
-    run.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=NOTEBOOK)
-    _add_parameters(run)
-    help_out = "folder for executed copies and figures (default: runs/notebooks)"
-    run.add_argument("--out", type=Path, metavar="FOLDER", help=help_out)
-    add_retry(run)
-    help_in_place = "refresh the committed notebooks and figures/; all notebooks if none is named"
-    run.add_argument("--in-place", action="store_true", help=help_in_place)
-    record = command(commands, "record", _record)
-    record.add_argument("notebook", metavar="NOTEBOOK", help=NOTEBOOK)
-    _add_parameters(record)
-    record.add_argument("--name", help="of the recording under data/recordings/ (default: from notebook and engine)")
-    help_calls = "begin no further episode after so many model calls that the cache did not answer"
-    record.add_argument("--calls", type=count, metavar="N", help=help_calls)
-    record.add_argument("--minutes", type=time, metavar="M", help="begin no further episode after so many minutes")
-    help_reuse = "take the answers of a recording where the same is asked of the same model; can be given again"
-    record.add_argument("--reuse", action="append", default=[], metavar="RECORDING", help=help_reuse)
-    check = _notebook_command(commands, "check", _check)
-    check.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=f"{NOTEBOOK} (default: all)")
-    expect = command(commands, "expect", _expect)
-    expect.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help=f"{NOTEBOOK} (default: all that reported)")
-    help_from = "folder of the figures of a run (default: runs/notebooks/figures; the committed ones are in figures)"
-    expect.add_argument("--from", type=Path, dest="source", metavar="FOLDER", help=help_from)
-    study_command.add(commands)
-    show = command(commands, "show", _show)
-    help_run = "a run's folder, or a part of its name that no other run has; none lists the runs, the newest first"
-    show.add_argument("run", nargs="?", default="", metavar="RUN", help=help_run)
-    show.add_argument("task", nargs="?", default="", metavar="TASK", help="an id, or a part of one")
-    show.add_argument("--details", action="store_true", help="with TASK: what is behind each step")
-    show.add_argument("--prompts", action="store_true", help="with TASK or --save: prompts and answers, too")
-    help_save = "a run as pages (FOLDER or *.html), or its trajectories as chat messages (*.jsonl, *.parquet)"
-    show.add_argument("--save", type=Path, metavar="PATH", help=help_save)
-    help_beside = "compare it with another run; RUN:PART is one of its conditions; with TASK, the episodes of both"
-    show.add_argument("--beside", default="", metavar="RUN", help=help_beside)
-    trying = command(commands, "try", _try)
-    trying.add_argument("engine", metavar="ENGINE", help="as the parameter of a notebook, such as gpt-4o or local")
-    command(commands, "doctor", _doctor)
-    data = command(commands, "data", _data).add_subparsers(metavar="COMMAND")
-    fetch = command(data, "data fetch", _data_fetch)
-    fetch.add_argument("name", metavar="NAME", help="one of: python -m lab data")
-    help_as_is = "fetch nothing: take the files that are here for the dataset, whatever they are, from now on"
-    fetch.add_argument("--as-is", action="store_true", help=help_as_is)
-    model = command(commands, "model", _model).add_subparsers(metavar="COMMAND")
-    get = command(model, "model get", _model_get)
-    get.add_argument("name", metavar="NAME", help="one of: python -m lab model")
-    return parser
+def _retry(options: argparse.Namespace) -> None:
+    """Tell the runs, also those that a notebook's kernel opens, to play failed episodes again, if that is asked for."""
+    from lab.runs.run import RETRY_FAILED
 
-
-def _notebook_command(commands: Commands, name: str, do: Do) -> argparse.ArgumentParser:
-    parser = command(commands, name, do)
-    parser.add_argument("--jobs", type=count, default=2, metavar="N", help="notebooks side by side (default: 2)")
-    parser.add_argument("--timeout", type=time, metavar="SECONDS", help="for one notebook (default: none)")
-    return parser
-
-
-def _add_parameters(parser: argparse.ArgumentParser) -> None:
-    text = "set a parameter, of every notebook named; may be repeated"
-    parser.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="given", help=text)
+    if options.retry_failed:
+        os.environ[RETRY_FAILED] = "1"
 
 
 def _overview(options: argparse.Namespace) -> int:
-    print("\n".join(overview.lines()))
+    print("\n".join(lines()))
     return 0
 
 
@@ -157,16 +91,14 @@ def _explore(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     from lab.notebooks import commands
 
-    given = [(name, text) for name, text in options.given]
-    retry(options)
-    return commands.run(options.notebooks, given, options.out, options.in_place, options.jobs, options.timeout)
+    _retry(options)
+    return commands.run(options.notebooks, options.given, options.out, options.in_place, options.jobs, options.timeout)
 
 
 def _record(options: argparse.Namespace) -> int:
     from lab.notebooks import commands
 
-    given = [(name, text) for name, text in options.given]
-    return commands.record(options.notebook, given, options.name, options.calls, options.minutes, options.reuse)
+    return commands.record(options.notebook, options.given, options.name, options.calls, options.minutes, options.reuse)
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -179,6 +111,42 @@ def _expect(options: argparse.Namespace) -> int:
     from lab.notebooks import commands
 
     return commands.expect(options.notebooks, options.source)
+
+
+def _eval(options: argparse.Namespace) -> int:
+    import pandas as pd
+
+    from lab.machine.faults import Unavailable
+    from lab.machine.files import write_atomically
+    from lab.results import exports
+    from lab.runs import declaration, evaluate
+
+    if not options.study:
+        print("Studies: " + ", ".join(declaration.names()))
+        return 0
+    if options.out and not options.out.resolve().parent.is_dir():
+        raise ValueError(
+            f"--out {options.out}: there is no folder {options.out.parent}; make it first, or name another"
+        )
+    _retry(options)
+    sys.path.insert(0, os.getcwd())  # for a study of the reader's own
+    plan = evaluate.plan(options)
+    if costs := evaluate.announce(plan):
+        print(visible("\n".join(costs)))
+    if costs and evaluate.asks_a_server(plan) and not options.yes:
+        print("nothing was asked yet; to begin, add --yes")
+        return 1
+    rows = []
+    try:
+        for block in evaluate.play(plan, options.workers, options.cluster):
+            print(visible(block.text), flush=True)
+            rows.append(block.rows)
+            if options.out:  # after each cell, so that a sweep that was stopped leaves its rows
+                write_atomically(options.out, exports.csv(pd.concat(rows, ignore_index=True)).encode())
+    except Unavailable as error:
+        print(f"error: {visible(str(error))}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -272,6 +240,24 @@ def _bring(get: Callable[[str, Callable[[str], None]], Path], name: str) -> int:
         return 1
     print(f"{name} is in {path}")
     return 0
+
+
+DO = {
+    "": _overview,
+    "doctor": _doctor,
+    "data": _data,
+    "data fetch": _data_fetch,
+    "model": _model,
+    "model get": _model_get,
+    "try": _try,
+    "explore": _explore,
+    "run": _run,
+    "record": _record,
+    "eval": _eval,
+    "show": _show,
+    "check": _check,
+    "expect": _expect,
+}
 
 
 if __name__ == "__main__":

@@ -1,40 +1,20 @@
-"""Arguments of commands: what all modules share that add commands to `python -m lab`."""
+"""The commands of `python -m lab` with their arguments: the map for a newcomer, and the parser."""
 
 from __future__ import annotations
 
 import argparse
 import math
-import os
-from collections.abc import Callable
-from typing import TypeAlias
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from lab import overview
-
-Do = Callable[[argparse.Namespace], int]
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-
-
-def command(commands: Commands, name: str, do: Do) -> argparse.ArgumentParser:
-    text = overview.HELP[name]
-    parser = commands.add_parser(name.split()[-1], help=text, description=text)
-    parser.set_defaults(do=do)
-    return parser
-
-
-def add_retry(parser: argparse.ArgumentParser) -> None:
-    text = "play again what failed, or had no readable answer; what was not measured is played again anyway"
-    parser.add_argument("--retry-failed", action="store_true", help=text)
-
-
-def retry(options: argparse.Namespace) -> None:
-    """Tell the runs, also those that a notebook's kernel opens, to play failed episodes again, if that is asked for."""
-    from lab.runs.run import RETRY_FAILED
-
-    if options.retry_failed:
-        os.environ[RETRY_FAILED] = "1"
+WIDTH = 100  # columns
+Argument = tuple[tuple[str, ...], dict[str, Any]]
 
 
 def time(text: str) -> float:
+    """An argument that is a time above 0."""
     try:
         value = float(text)
     except ValueError:
@@ -44,13 +24,171 @@ def time(text: str) -> float:
     return value
 
 
-def count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)
+def whole(least: int) -> Callable[[str], int]:
+    """The type of an argument that is a whole number of at least so many."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+        return int(text)
+
+    return read
 
 
-def number(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
-    return int(text)
+def argument(*names: str, **settings: Any) -> Argument:
+    """As `ArgumentParser.add_argument` takes it."""
+    return names, settings
+
+
+def again(*names: str, help: str, **settings: Any) -> Argument:
+    """An argument that can be given several times."""
+    return argument(*names, action="append", default=[], help=help, **settings)
+
+
+def notebooks(default: str = "") -> Argument:
+    return argument("notebooks", nargs="*", metavar="NOTEBOOK", help=f"a file, or a name such as 0_tour{default}")
+
+
+JOBS = argument("--jobs", type=whole(1), default=2, metavar="N", help="notebooks side by side (default: 2)")
+TIMEOUT = argument("--timeout", type=time, metavar="SECONDS", help="for one notebook (default: none)")
+PARAMETERS = again("-p", help="set a parameter, of every notebook named; may be repeated", nargs=2,
+                   metavar=("NAME", "VALUE"), dest="given")  # fmt: skip
+RETRY = argument("--retry-failed", action="store_true",
+                 help="play again what failed, or had no readable answer; what was not measured is played again "
+                 "anyway")  # fmt: skip
+
+
+class Command(NamedTuple):
+    """One command. example: what stands behind `python -m lab`; words in capitals are the reader's to fill in."""
+
+    name: str
+    help: str
+    example: str
+    arguments: tuple[Argument, ...] = ()
+
+
+COMMANDS = {
+    "Set up": (
+        Command("doctor", "what is missing on this machine, and the line that installs it", "doctor"),
+        Command("data", "official benchmark data: which datasets there are, and which are here", "data"),
+        Command("data fetch", "download and convert a dataset", "data fetch NAME", (
+            argument("name", metavar="NAME", help="one of: python -m lab data"),
+            argument("--as-is", action="store_true",
+                     help="fetch nothing: take the files that are here for the dataset, whatever they are, from now "
+                     "on"),
+        )),
+        Command("model", "small models for the engine `local` and for embeddings", "model"),
+        Command("model get", "download a model", "model get qwen2.5-coder-0.5b", (
+            argument("name", metavar="NAME", help="one of: python -m lab model"),
+        )),
+        Command("try", "ask a model one question of each operator: answer, how it was bound, speed, price",
+                "try local", (
+            argument("engine", metavar="ENGINE", help="as the parameter of a notebook, such as gpt-4o or local"),
+        )),
+    ),
+    "Notebooks": (
+        Command("explore", "open JupyterLab on copies of the notebooks, to be changed at will", "explore", (
+            argument("options", nargs="*", metavar="-- OPTION", help="of JupyterLab, such as -- --no-browser"),
+        )),
+        Command("run", "execute notebooks with papermill, and check their numbers; all if none is named",
+                "run 0_tour -p engine rules@0.8", (
+            JOBS, TIMEOUT, notebooks(), PARAMETERS,
+            argument("--out", type=Path, metavar="FOLDER",
+                     help="folder for executed copies and figures (default: runs/notebooks)"),
+            RETRY,
+            argument("--in-place", action="store_true",
+                     help="refresh the committed notebooks and figures/; all notebooks if none is named"),
+        )),
+        Command("record", "run a notebook on a model, and keep its answers for `replay:`",
+                "record NOTEBOOK -p engine local --minutes 30", (
+            argument("notebook", metavar="NOTEBOOK", help="a file, or a name such as 0_tour"),
+            PARAMETERS,
+            argument("--name", help="of the recording under data/recordings/ (default: from notebook and engine)"),
+            argument("--calls", type=whole(1), metavar="N",
+                     help="begin no further episode after so many model calls that the cache did not answer"),
+            argument("--minutes", type=time, metavar="M", help="begin no further episode after so many minutes"),
+            again("--reuse", metavar="RECORDING", help="take the answers of a recording where the same is asked of the "
+                  "same model; can be given again"),
+        )),
+    ),
+    "Studies and their runs": (
+        Command("eval", "play a study, methods on benchmarks, or a sweep over its options; says first what models take",
+                "eval sdp-table5 --engine rules@0.8 --limit 10", (
+            argument("study", nargs="?", default="", metavar="STUDY",
+                     help="a study, or module:STUDY of your own; none lists the studies"),
+            again("--engine", help="who answers (default: the study's own, mostly rules); can be given again"),
+            argument("--data", choices=("auto", "official", "synthetic"), default="auto", help="default: auto"),
+            argument("--limit", type=whole(0), default=-1, metavar="N",
+                     help="tasks of a benchmark; 0 for all; -1 for the study's own"),
+            argument("--benchmarks", default="", metavar="A,B", help="only these"),
+            again("--conditions", metavar="NAME",
+                  help="only this one; can be given again (default: all, or those that are recorded, of a model)"),
+            again("--set", metavar="NAME=VALUE",
+                  help="an option of the study, such as settings.budget=1; can be given again"),
+            again("--grid", metavar="NAME=V,V", help="play an option's every value; can be given again: all "
+                  "combinations; a finished one is not played again"),
+            argument("--seeds", default="0", metavar="N,N",
+                     help="whole numbers; contrasts take each task's mean over them (default: 0)"),
+            argument("--workers", type=whole(0), default=0, metavar="N", help="episodes at a time"),
+            argument("--cluster", default="", help="a Dask scheduler's address"),
+            RETRY,
+            argument("--out", type=Path, metavar="FILE.csv", help="write all rows as data, too"),
+            argument("--yes", action="store_true", help="ask a server without stopping at what it will take"),
+        )),
+        Command("show", "the runs that are here; one of them, an episode of it, or two runs compared task by task",
+                "show RUN --beside RUN", (
+            argument("run", nargs="?", default="", metavar="RUN", help="a run's folder, or a part of its name that no "
+                     "other run has; none lists the runs, the newest first"),
+            argument("task", nargs="?", default="", metavar="TASK", help="an id, or a part of one"),
+            argument("--details", action="store_true", help="with TASK: what is behind each step"),
+            argument("--prompts", action="store_true", help="with TASK or --save: prompts and answers, too"),
+            argument("--save", type=Path, metavar="PATH", help="a run as pages (FOLDER or *.html), or its trajectories "
+                     "as chat messages (*.jsonl, *.parquet)"),
+            argument("--beside", default="", metavar="RUN", help="compare it with another run; RUN:PART is one of its "
+                     "conditions; with TASK, the episodes of both"),
+        )),
+    ),
+    "Upkeep": (
+        Command("check", "find claims without their rows, and notebooks that are out of form or stale", "check 0_tour",
+                (JOBS, TIMEOUT, notebooks(" (default: all)"))),
+        Command("expect", "accept the numbers of a run as those to expect from now on", "expect 0_tour", (
+            notebooks(" (default: all that reported)"),
+            argument("--from", type=Path, dest="source", metavar="FOLDER", help="folder of the figures of a run "
+                     "(default: runs/notebooks/figures; the committed ones are in figures)"),
+        )),
+    ),
+}  # fmt: skip
+
+
+def lines() -> Iterator[str]:
+    """The map, line by line."""
+    yield "Research on language agents, in notebooks. All notebooks run offline; -p engine chooses a model."
+    for group, commands in COMMANDS.items():
+        yield f"\n{group}"
+        for command in commands:
+            yield textwrap.fill(f"  {command.name:<14}{command.help}", WIDTH, subsequent_indent=" " * 16)
+            yield f"{'':16}python -m lab {command.example}"
+    yield "\npython -m lab COMMAND --help has the options of a command; README.md, how to begin."
+
+
+def parser(do: Mapping[str, Callable[[argparse.Namespace], int]]) -> argparse.ArgumentParser:
+    """The parser. do: what a command calls, by its name; "" for no command."""
+    made = argparse.ArgumentParser(
+        prog="python -m lab",
+        usage="python -m lab COMMAND ...",
+        description="\n".join(lines()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.set_defaults(do=do[""])
+    # argparse's own list of commands is left out: the description has them in groups.
+    within = {"": made.add_subparsers(prog=made.prog, metavar="COMMAND", help=argparse.SUPPRESS)}
+    parsers: dict[str, argparse.ArgumentParser] = {}
+    for command in (command for commands in COMMANDS.values() for command in commands):
+        group, _, name = command.name.rpartition(" ")
+        if group not in within:
+            within[group] = parsers[group].add_subparsers(metavar="COMMAND")
+        parsers[command.name] = within[group].add_parser(name, help=command.help, description=command.help)
+        parsers[command.name].set_defaults(do=do[command.name])
+        for names, settings in command.arguments:
+            parsers[command.name].add_argument(*names, **settings)
+    return made

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 from lab.machine.faults import Unavailable
 from lab.machine.secrets import redact
-from lab.models.client import Chat, body_json
+from lab.models.backbone import Call
+from lab.models.client import BadBody, Chat, body_json
 from lab.models.connect import connect
 from lab.models.engines import parse
 from lab.models.nulls import NoChoice
 from lab.models.prompts import GROUP, Prompt
-from lab.models.retries import BadBody
-from lab.models.usage import Call
 
 LONGEST = 300  # characters of a text that are shown
 

@@ -14,8 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, create_model
 
-from lab.models.backbone import Backbone
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import Backbone, MalformedAnswer
 from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields
 from procllm.domains.base import Domain

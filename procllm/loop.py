@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
-from lab.models.backbone import Backbone
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import Backbone, MalformedAnswer
 from lab.models.prompts import Prompt
 from procllm.actions import Action, Verify, command_of
 from procllm.agenda import Agenda

@@ -10,9 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from lab.models.backbone import Ledger
-from lab.models.parsing import MalformedAnswer
-from lab.models.usage import Cost, cost_of
+from lab.models.backbone import Cost, Ledger, MalformedAnswer, cost_of
 from sdp.operators import Adapter, Verdict, check_choices
 from sdp.trajectory import Attempt, Forced, Plan, Predicate, Trajectory, Transition
 

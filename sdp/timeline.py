@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from lab.viewer.generic import dealt
 from lab.viewer.steps import Exchange, Step
-from lab.viewer.timeline import Timeline
+from lab.viewer.timeline import Timeline, dealt
 from sdp.trajectory import Attempt, Forced, Plan, Predicate, Trajectory
 
 Facts: TypeAlias = Callable[[Any], Mapping[str, Any]]

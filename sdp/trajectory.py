@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from lab.models.usage import Cost
+from lab.models.backbone import Cost
 
 
 @dataclass(frozen=True, slots=True)

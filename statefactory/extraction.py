@@ -11,8 +11,7 @@ from functools import cache
 from types import GenericAlias
 from typing import Any
 
-from lab.models.backbone import Backbone
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import Backbone, MalformedAnswer
 from lab.models.prompts import Prompt
 from statefactory.prompts import ITEMS, Reasoning, modules
 from statefactory.state import Level, State, Values

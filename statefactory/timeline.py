@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lab.viewer.generic import cost_of, dealt
 from lab.viewer.steps import Exchange, Step
-from lab.viewer.timeline import Timeline
+from lab.viewer.timeline import Timeline, cost_of, dealt
 from statefactory.benchmark.schema import Row
 from statefactory.extraction import Trace
 from statefactory.state import entities

@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from asking import ASK
 from chat_server import ChatServer
-from lab.models import profiles
+from lab.models import servers
 from lab.models.cache import AnswerCache
 from lab.models.prompts import Prompt
 
@@ -47,7 +47,7 @@ def prompt() -> Prompt:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
     """A server that OPENAI_BASE_URL names, and of which nothing is known: one before it may have had its port."""
-    monkeypatch.setattr(profiles, "_servers", {})
+    monkeypatch.setattr(servers, "_servers", {})
     with ChatServer() as chat:
         monkeypatch.setenv("OPENAI_BASE_URL", chat.address)
         yield chat

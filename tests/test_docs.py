@@ -14,11 +14,11 @@ import pytest
 import yaml
 
 from lab.__main__ import main
+from lab.arguments import COMMANDS
 from lab.machine.paths import ROOT
 from lab.notebooks import front_page
 from lab.notebooks.documents import committed, locate, name_of, read
 from lab.notebooks.parameters import resolve
-from lab.overview import COMMANDS
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 LINK = re.compile(r"\]\(([^)\s]+)\)")

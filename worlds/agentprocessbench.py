@@ -15,8 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lab.machine.datasets import choose_data
 from lab.machine.faults import MissingData
-from lab.machine.paths import choose_data, official_data
+from lab.machine.paths import official_data
 from lab.machine.reading import read_text
 from lab.models import judges
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from lab.machine.faults import BackendDied
-from lab.machine.spelling import hint
+from lab.machine.printing import hint
 
 
 class WorldDied(BackendDied):

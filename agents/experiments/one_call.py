@@ -11,8 +11,7 @@ from agents.chain_of_thought import chain_of_thought
 from agents.direct import direct
 from agents.prompts import DIRECT
 from agents.worlds import assistantbench, multihop
-from lab.models.backbone import Ledger
-from lab.models.usage import cost_of
+from lab.models.backbone import Ledger, cost_of
 from lab.results.outcomes import Judged
 from lab.runs.experiment import Experiment
 from lab.runs.run import Episode

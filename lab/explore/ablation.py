@@ -14,9 +14,23 @@ from typing import Any
 
 from ipywidgets import HTML, Dropdown, FloatSlider, IntText, VBox
 
-from lab.explore.controls import STYLE, WIDE, WIDER, Group, engine_box, misjudging, offered, on_change
-from lab.explore.panel import Action, Panel, escaped, row, styled, words
-from lab.machine.spelling import hint
+from lab.explore.controls import (
+    STYLE,
+    WIDE,
+    WIDER,
+    Action,
+    Group,
+    Panel,
+    engine_box,
+    escaped,
+    misjudging,
+    offered,
+    on_change,
+    row,
+    styled,
+    words,
+)
+from lab.machine.printing import hint
 from lab.models.cache import canonical
 from lab.models.connect import connected
 from lab.models.judges import Errors

@@ -1,18 +1,179 @@
-"""Controls by hand: a widget for each field of a dataclass, and boxes for engines."""
+"""Panels of `4_explore/`: stills for where no kernel runs, buttons that work once at a time, and controls."""
 
 from __future__ import annotations
 
+import asyncio
+import html
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from importlib.util import find_spec
-from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from ipywidgets import HTML, Checkbox, Combobox, Dropdown, FloatText, IntText, Layout, Text, VBox, Widget
+from ipywidgets import (
+    HTML,
+    Button,
+    Checkbox,
+    Combobox,
+    Dropdown,
+    FloatText,
+    HBox,
+    IntText,
+    Layout,
+    Output,
+    Text,
+    VBox,
+    Widget,
+)
 
-from lab.explore.panel import escaped
+from lab.machine.printing import visible
 from lab.models import engines
 from lab.models.judges import Errors
+from lab.results import plots
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+SETTLE = 0.3  # seconds in which clicks that came while a button worked are dropped
+DPI = 90  # of a drawing in a panel
+FOR_READERS = (ValueError, RuntimeError, OSError)  # errors whose messages are whole sentences here
+WRAPPED = Layout(flex_flow="row wrap", align_items="flex-start", grid_gap="4px 20px")
+
+
+class Panel(VBox):
+    """Widgets, and what stands in their place in a committed notebook, a book or a mail: a page, or else a picture.
+
+    A front end shows the richest form that it has; the notebook's normaliser takes the widget out of the output.
+    """
+
+    def page(self) -> str:
+        """The still as HTML; "" for none."""
+        return ""
+
+    def picture(self) -> bytes:
+        """The still as a PNG; b"" for none."""
+        return b""
+
+    def _repr_html_(self) -> str | None:
+        return self.page() or None
+
+    def _repr_png_(self) -> bytes | None:
+        return self.picture() or None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}: run this cell for its controls"
+
+
+class Action(VBox):
+    """A button that says what a press costs, is disabled while it works, and tells in words what went wrong.
+
+    work: what a press does. cost: what it will take, in a few words, asked anew by `refresh`; an error that it raises
+    is told beside the button, which stays disabled.
+    """
+
+    def __init__(self, label: str, work: Callable[[], object], cost: Callable[[], str]) -> None:
+        self.button = Button(button_style="primary", layout=Layout(width="auto"))
+        self.said, self.output = HTML(), Output()
+        super().__init__([HBox([self.button, self.said], layout=WRAPPED), self.output])
+        self._label, self._work, self._cost, self._busy = label, work, cost, False
+        self.button.on_click(self._clicked)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Ask anew what a press would cost: after each change of a control."""
+        self.tell("")
+        self._offer()
+
+    def press(self) -> None:
+        """Do the work. Raises nothing: what went wrong is told beside the button."""
+        self.button.disabled = True
+        self.button.description = f"{self._label}: working …"
+        self.tell("")
+        message = ""
+        try:
+            self._work()
+        except KeyboardInterrupt:
+            message = "Stopped. What was finished is kept; press again to go on."
+        except Exception as error:
+            message = words(error)
+        self._offer()
+        if message:
+            self.tell(message)
+
+    def tell(self, message: str) -> None:
+        """Say what is wrong beside the button; "" for nothing."""
+        self.said.value = warning(message) if message else ""
+
+    def _offer(self) -> None:
+        try:
+            self.button.description, self.button.disabled = f"{self._label} ({self._cost()})", False
+        except Exception as error:
+            self.button.description, self.button.disabled = self._label, True
+            self.tell(words(error))
+
+    def _clicked(self, _: Button) -> None:
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            self.output.clear_output()
+            with self.output:  # a run's line of progress
+                self.press()
+        finally:
+            # A second click waits in the kernel's queue until the work is done, and comes before this is due.
+            try:
+                asyncio.get_running_loop().call_later(SETTLE, self._settled)
+            except RuntimeError:  # no loop, as in tests
+                self._settled()
+
+    def _settled(self) -> None:
+        self._busy = False
+
+
+def words(error: BaseException) -> str:
+    """An error as a reader is told it: its message, with its kind where that message was not written for readers."""
+    message = str(error).strip()
+    ours = type(error).__module__.partition(".")[0] == __name__.partition(".")[0]
+    return message if message and (ours or isinstance(error, FOR_READERS)) else f"{type(error).__name__}: {message}"
+
+
+def warning(message: str) -> str:
+    """A message in a warning's colour, whatever is in it."""
+    return f'<span style="color:var(--jp-error-color1,#b3261e)">✗ {escaped(message)}</span>'
+
+
+def escaped(text: str) -> str:
+    """Text for HTML, with what cannot be seen spelt out."""
+    return html.escape(visible(text))
+
+
+def styled() -> HTML:
+    """An HTML widget in which tables and texts look as they do in a cell's output."""
+    made = HTML()
+    made.add_class("jp-RenderedHTMLCommon")
+    return made
+
+
+def png(draw: Callable[[], Figure]) -> bytes:
+    """A drawing as a PNG; its figure is closed, so that no cell shows it besides."""
+    import io
+
+    import matplotlib.pyplot as plt
+
+    figure = draw()
+    try:
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=DPI, metadata=plots.NO_METADATA[".png"])
+        return buffer.getvalue()
+    finally:
+        plt.close(figure)
+
+
+def row(*widgets: Widget) -> HBox:
+    """Widgets beside each other, as many as there is room for."""
+    return HBox(widgets, layout=WRAPPED)
+
 
 T = TypeVar("T")
 WIDE, WIDER = Layout(width="21em"), Layout(width="32em")

@@ -22,7 +22,7 @@ from typing import Any
 from lab.machine import weights
 from lab.machine.download import Report
 from lab.machine.files import sha256_of
-from lab.machine.weight_sources import Model
+from lab.machine.weights import Model
 
 RECORD = "conversion.json"
 Q8_0 = "q8_0.gguf"

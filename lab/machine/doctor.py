@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import NamedTuple
 
-from lab.machine import manifests
+from lab.machine import datasets
 from lab.machine.faults import MissingData
 from lab.machine.paths import ROOT, answer_cache, checked_data, official_data
 
@@ -73,18 +73,19 @@ def own_checks() -> list[Check]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     supported = SpecifierSet(project["requires-python"])
     python = ".".join(map(str, sys.version_info[:3]))
-    suite, cluster, free = _installed("explicit-state"), _installed("distributed"), shutil.disk_usage(ROOT).free
-    room = f"{free / 1e9:.1f} GB free"
+    free = shutil.disk_usage(ROOT).free
     return [
         Check(f"Python {supported}", supported.contains(python), python, "make PYTHON=/path/to/such/a/python3"),
         *_packages(),
         # Entry points are read from the installed package: without it no world has checks or data sets to show.
-        Check("the suite is installed", suite is not None, suite or "", "python -m pip install -e ."),
+        package_check("explicit-state", "the suite is installed", fix="python -m pip install -e ."),
         *_endpoint(),
         *_models(),
-        Check("distributed, for runs on a Dask cluster", cluster is not None, cluster or "", dask, optional=True),
+        package_check("distributed", "distributed, for runs on a Dask cluster", True, dask),
         *_data(),
-        Check("disk space", free > ROOMY, room, "make room: 2 GB are comfortable", optional=True),
+        Check(
+            "disk space", free > ROOMY, f"{free / 1e9:.1f} GB free", "make room: 2 GB are comfortable", optional=True
+        ),
         _cache(),
     ]
 
@@ -134,23 +135,19 @@ def _installed(name: str) -> str | None:
 
 def _endpoint() -> list[Check]:
     # Never the key itself: reports of this command are pasted into issues.
-    states = {name: bool(os.environ.get(name)) for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")}
     return [
-        Check(name, there, "set" if there else "unset", f"export {name}=…", optional=True)
-        for name, there in states.items()
+        Check(name, bool(os.environ.get(name)), "set" if os.environ.get(name) else "unset", f"export {name}=…", True)
+        for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")
     ]
 
 
 def _models() -> list[Check]:
     from lab.machine import weights
-    from lab.models import local
+    from lab.models.local import INSTALL
 
-    openvino, llama = _installed("openvino-genai"), _installed("xllamacpp")
+    packages = ("openvino-genai", "xllamacpp")
     return [
-        Check(
-            "openvino-genai, for the engine local", openvino is not None, openvino or "", local.INSTALL, optional=True
-        ),
-        Check("xllamacpp, for the engine local", llama is not None, llama or "", local.INSTALL, optional=True),
+        *(package_check(name, f"{name}, for the engine local", True, INSTALL) for name in packages),
         *(
             Check(f"model {name}", model.present, model.about, f"python -m lab model get {name}", optional=True)
             for name, model in weights.known().items()
@@ -159,8 +156,6 @@ def _models() -> list[Check]:
 
 
 def _data() -> list[Check]:
-    from lab.machine.datasets import registered
-
     try:
         folder = official_data()
     except MissingData as error:
@@ -169,15 +164,15 @@ def _data() -> list[Check]:
     fix = "mkdir -p data/official, or set LAB_DATA to the folder that has the data"
     checks = [Check(f"official data in {folder}", folder.is_dir(), where, fix, optional=True)]
     try:
-        datasets = registered()
+        registered = datasets.registered()
     except ImportError as error:
         return [*checks, Check("datasets", False, str(error), INSTALL, optional=True)]
-    for name in sorted(manifests.known().keys() - datasets.keys()):  # nobody fetches it: for tests and experts alone
+    for name in sorted(datasets.known().keys() - registered.keys()):  # nobody fetches it: for tests and experts alone
         try:
-            manifests.check(name, folder, checked_data())
+            datasets.check(name, folder, checked_data())
         except MissingData as error:
             checks.append(Check(f"data of {name}", False, str(error), optional=True))
-    for name, dataset in datasets.items():
+    for name, dataset in registered.items():
         fix = f"python -m lab data fetch {name}"
         try:
             checks.append(Check(f"dataset {name}", dataset.here, dataset.about, fix, optional=True))

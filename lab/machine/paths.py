@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lab.machine import manifests
 from lab.machine.faults import MissingData
-from lab.machine.spelling import hint
 
 # In each function below `or`, not a default: an empty variable, as scripts export it, counts as unset.
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -61,26 +59,6 @@ def recordings_folder() -> Path:
 def shown(path: Path) -> str:
     """A path for a message: inside the repository, relative to it."""
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
-
-
-def choose_data(data: str, present: bool, what: str) -> str:
-    """Resolve a notebook's `data` parameter to "official" or "synthetic".
-
-    data: "auto" (official where `present`, else synthetic), "official" or "synthetic". what: the dataset. Where nothing
-    of it is in the folder of official data, "auto" is synthetic; where a part is, or a damaged file, only "synthetic"
-    goes on. Raises MissingData if "official" is asked for and absent, DamagedData, ValueError for another word.
-    """
-    kinds = ("auto", "official", "synthetic")
-    if data not in kinds:
-        raise ValueError(f"data={data!r}; choose one of {', '.join(map(repr, kinds))}{hint(str(data), kinds)}")
-    if data != "synthetic":
-        manifests.check(what, official_data(), checked_data())
-    if data == "official" and not present:
-        raise MissingData(
-            f"{what}'s official data is not in {official_data()}. Fetch it with: python -m lab data fetch {what}, "
-            "or set LAB_DATA to a folder that has it, or use data='synthetic'"
-        )
-    return "official" if data != "synthetic" and present else "synthetic"
 
 
 def notebook_name() -> str:

@@ -65,7 +65,7 @@ class Bar:
         self._dollars = None if self._dollars is None or dollars is None else self._dollars + dollars
 
     def book(self, usage: Mapping[str, Any] | None) -> None:
-        """Add an episode's usage by operator (`lab.models.usage.by_operator`)."""
+        """Add an episode's usage by operator (`lab.models.backbone.by_operator`)."""
         for took in (usage or {}).values():
             if isinstance(took, Mapping):  # what is played need not ask a model
                 self.spend(took["tokens_in"] + took["tokens_out"], took["usd"])

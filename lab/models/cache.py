@@ -2,10 +2,15 @@
 
 Answers are cached, so an interrupted run resumes where it stopped, and no answer is paid for twice. Each row has a
 checksum; a row that fails it is a miss, and is counted for the run's summary.
+
+Single-flight: concurrent identical requests are sent once. Who comes first holds a lock on a file named by the
+request's key; the others wait for its answer. The kernel releases the lock when its process dies, so there is no expiry
+to wait for; a file that is left is taken over, and removed by the next who asks.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -23,11 +28,12 @@ from lab.machine import progress
 from lab.machine.faults import Unavailable
 from lab.machine.paths import answer_cache
 from lab.machine.reading import checksum
-from lab.models.single_flight import single_flight
 
 _databases: weakref.WeakSet[Database] = weakref.WeakSet()
 _inherited: list[Any] = []  # a parent's connections, kept from the garbage collector, which closes them
 _damaged: dict[Path, list[str]] = {}  # file -> keys of its rows that failed their checksum, in this process
+FIRST_NAP, LONGEST_NAP = 0.002, 0.05  # seconds between two tries to get a lock that another process holds
+SILENT = 2.0  # seconds of waiting before the progress line says so
 BUSY_SECONDS = 60.0  # how long a writer waits for another process's write before it gives up
 REMEDIES = {  # by SQLite's names of errors
     "NOTADB CORRUPT FORMAT": "delete it (what is whole in a database can be had by: sqlite3 FILE .recover)",
@@ -165,9 +171,37 @@ class AnswerCache(Database):
         if (known := self.get(key)) is not None:
             yield known
             return
-        locks = self.path.with_name(f"{self.path.name}.locks")
-        with single_flight(locks, key, lambda: self.get(key), seconds) as value:
-            yield value
+        path = self.path.with_name(f"{self.path.name}.asking") / key
+        lock, known = self._turn(path, key, time.monotonic() + seconds)
+        try:
+            yield known
+        finally:
+            if lock >= 0:
+                with suppress(OSError):
+                    os.unlink(path)
+                fcntl.flock(lock, fcntl.LOCK_UN)  # a fork that was made meanwhile has the descriptor, too
+                os.close(lock)
+
+    def _turn(self, path: Path, key: str, deadline: float) -> tuple[int, Any | None]:
+        """Wait for the lock or the answer: a descriptor, -1 without the lock, and the answer, None without one.
+
+        After the deadline the caller goes on without either, since a process that was stopped (SIGSTOP) would hold the
+        lock for ever.
+        """
+        nap, began, reported = FIRST_NAP, time.monotonic(), False
+        try:
+            while (lock := _lock(path)) is None and time.monotonic() < deadline:
+                if (value := self.get(key)) is not None:
+                    return -1, value
+                if not reported and time.monotonic() - began > SILENT:
+                    progress.waits("another asks the same", "waiting for another that asks the same")
+                    reported = True
+                time.sleep(nap)
+                nap = min(nap * 1.5, LONGEST_NAP)
+            return -1 if lock is None else lock, self.get(key)
+        finally:
+            if reported:
+                progress.waits("")
 
     def put(self, key: str, value: Any) -> Any:
         """Insert `value` unless `key` is there, and return what is there now.
@@ -211,3 +245,23 @@ def _prepared(path: Path, schema: str) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(schema)
     return connection
+
+
+def _lock(path: Path) -> int | None:
+    """A descriptor that holds the lock of a file, None while another holds it, -1 where there are no locks.
+
+    So it is on a full disk, or in some network folders: asking twice is better than not asking.
+    """
+    descriptor = -1
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_ino == os.stat(path).st_ino:
+            return descriptor
+        held = True
+    except OSError as error:  # not found: who held it has removed it, between two lines
+        held = isinstance(error, BlockingIOError | FileNotFoundError)
+    if descriptor >= 0:
+        os.close(descriptor)
+    return None if held else -1

@@ -1,34 +1,96 @@
-"""The client that requests go through: the OpenAI SDK's, with each try bounded as a whole.
+"""The client that requests go through: the OpenAI SDK's, with each try bounded as a whole, and tries repeated.
 
 The SDK's own timeout bounds a read: a server that sends a byte a second would hold a question for hours. What is
 awaited can be ended at any moment, and its socket is closed then. So requests are awaited on one event loop, in a
-thread of its own, while the threads that ask wait for it.
+thread of its own, while the threads that ask wait for it. A try that meets an overload is repeated with exponential
+backoff that honours Retry-After.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
+import random
+import re
 import threading
+import time
 import weakref
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
+from email.utils import parsedate_to_datetime
+from enum import Enum
+from itertools import count
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from urllib.parse import urlsplit
 
-from lab.machine.addresses import within_origin
-from lab.models.retries import BadBody, NotThisApi, Redirected, WebPage
+from lab.machine import progress
+from lab.machine.faults import Unavailable
+from lab.machine.secrets import clean_address, redact
+from lab.models.backbone import Call
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+T = TypeVar("T")
+PORTS = {"http": 80, "https": 443}
 # Bytes of a body, unpacked; beyond them a server could fill this machine's memory.
 MOST_BYTES = 8 * 2**20  # of an answer: about two million tokens
 SPARE = 0.1  # seconds longer than for connecting, so that it can be told that this is what took too long
+PASSING_STATUS = (408, 409, 425, 429)  # besides 5xx (but 501, not implemented): the same request may succeed later
+REFUSING_STATUS = (401, 402, 403, 404, 405)  # wrong key, empty account, unknown model, no API: as a rule for all
+# Errors of a filter that refuses a question, as Azure, OpenAI, Alibaba, LiteLLM and OpenRouter state them.
+FILTERED = re.compile(
+    "'code': '(content_filter|content_policy_violation|data_inspection_failed|ResponsibleAIPolicyViolation)'"
+    "|ContentPolicyViolation|'flagged_input':"
+)
+PROBING = 10.0  # seconds in which a small request must get through where another one did not
+LONGEST_QUOTE = 500  # characters of a server's error that are shown
+FIRST_WAIT = 0.2  # seconds; doubled at each try, it is the least wait, also where the server asks for none
+LONGEST_WAIT = 60.0  # seconds between two tries when the server does not say
 _loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process: a fork has none of its parent's threads
 _starting = threading.Lock()
 
 Open = Callable[["AsyncOpenAI"], AbstractAsyncContextManager[Any]]
+
+
+class Kind(Enum):
+    """What came of a request. Only an overload is retried; refusals and truncated answers count for the model."""
+
+    ANSWER = "answer"
+    REFUSAL = "refusal"
+    TRUNCATED = "truncated"
+    BAD_REQUEST = "bad request"
+    OVERLOAD = "overload"
+    NOT_THIS_API = "not this API"
+
+
+class EndpointError(RuntimeError):
+    """A request failed for good; the message has the server's last error, with keys redacted."""
+
+    call: Call = Call("unknown", "unknown", "failed")
+    request: str = ""
+
+
+class EndpointUnavailable(EndpointError, Unavailable):
+    """The server answers no request at all: no connection, no permission, no quota, or web pages for answers."""
+
+
+class Redirected(EndpointError):
+    """The server redirects this request to another server."""
+
+
+class BadBody(ValueError):
+    """A reply that is no answer: truncated, not UTF-8, written by a proxy on the way. The message says which."""
+
+
+class NotThisApi(BadBody):
+    """A reply that is whole and of another form than this API has. The message quotes it."""
+
+
+class WebPage(BadBody):
+    """A reply that is a web page: what a server sends where there is no API."""
 
 
 class SchemaNotTaken(ValueError):
@@ -47,10 +109,10 @@ class Client:
     """An SDK client whose answers are bodies. Thread-safe; its sockets close when it is no more referred to."""
 
     def __init__(self, own: bool = False, **server: Any) -> None:
-        """place: base_url and api_key. own: a server on this machine, to which no proxy leads."""
+        """server: base_url and api_key. own: a server on this machine, to which no proxy leads."""
         import openai
 
-        hooks = {"request": [within_origin(server["base_url"], Redirected)]}
+        hooks = {"request": [within_origin(server["base_url"])]}
         server["http_client"] = openai.DefaultAsyncHttpxClient(trust_env=not own, event_hooks=hooks)
         self._sdk = openai.AsyncOpenAI(max_retries=0, **server)  # our retries are bounded
         self.process = os.getpid()
@@ -60,12 +122,8 @@ class Client:
         """The body of a chat completion; raises as `body` does."""
         # As they are: the SDK knows not all parameters that servers take.
         rest = {name: value for name, value in request.items() if name not in ("model", "messages")}
-        model, messages = request["model"], request["messages"]
-
-        def send(sdk: AsyncOpenAI) -> AbstractAsyncContextManager[Any]:
-            return sdk.chat.completions.with_streaming_response.create(model=model, messages=messages, extra_body=rest)
-
-        return self.body(send, seconds)
+        asked = {"model": request["model"], "messages": request["messages"], "extra_body": rest}
+        return self.body(lambda sdk: sdk.chat.completions.with_streaming_response.create(**asked), seconds)
 
     def body(self, send: Open, seconds: float, times: int = 1) -> bytes:
         """The body of the reply to one try, which ends after so many seconds whatever the server does.
@@ -83,6 +141,28 @@ class Client:
         except BaseException:
             future.cancel()  # Ctrl-C came: the request ends, too
             raise
+
+
+def within_origin(address: str) -> Callable[[Any], Awaitable[None]]:
+    """A hook of the HTTP client that raises Redirected before a request, and with it a prompt and a key, would follow a
+    redirect to another server. The same host over https is the same server.
+    """
+
+    def origin(url: str) -> tuple[str, str, int]:
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname or "", parts.port or PORTS[parts.scheme]
+
+    scheme, host, port = origin(address)
+    allowed = {(scheme, host, port), ("https", host, PORTS["https"] if port == PORTS["http"] else port)}
+
+    async def check(request: Any) -> None:
+        if (to := origin(str(request.url))) not in allowed:
+            raise Redirected(
+                f"{clean_address(address)} redirects to another server, {to[0]}://{to[1]}:{to[2]}, which gets no "
+                "prompt. If that is the right one, set OPENAI_BASE_URL to its address"
+            )
+
+    return check
 
 
 def is_page(body: bytes) -> bool:
@@ -143,3 +223,143 @@ def _forget() -> None:
 
 
 os.register_at_fork(after_in_child=_forget)
+
+
+def with_retries(call: Callable[[], T], address: str, patience: float, others: Callable[[], bool] = lambda: False) -> T:
+    """Call until a try succeeds, and return what it gives.
+
+    patience: seconds after which no further try is started. others: whether the server answers other requests; asked
+    when this one got no answer. Raises EndpointError, its EndpointUnavailable if others get no answer either, or at
+    once the error that a retry cannot mend.
+    """
+    deadline = time.monotonic() + patience
+    try:
+        for number in count(1):
+            try:
+                return call()
+            except NotThisApi as error:
+                message = f"{address} does not answer as this API does: {_quoted(str(error))}{end_of(address)}"
+                break
+            except Exception as error:
+                if kind_of(error) is not Kind.OVERLOAD:
+                    raise
+                why, asked = reason(error), retry_after(error)
+                wait = _wait(asked, number)
+                if time.monotonic() + wait >= deadline:
+                    message = f"{address} gave no answer: {_given_up(error, why, asked, number, patience)}"
+                    break
+            progress.waits(why, f"waiting {wait:.1f} s for {address}: {why} (try {number})")
+            time.sleep(wait)
+    finally:
+        progress.waits("")
+    # Outside the handlers: no context that holds the request, and with it the key.
+    if others():
+        raise EndpointError(f"{message}. It answers other requests")
+    raise EndpointUnavailable(f"{message}. It answers no other request either")
+
+
+def _given_up(error: Exception, why: str, asked: float | None, number: int, patience: float) -> str:
+    quote = f" ({_quoted(str(error))})" if isinstance(error, BadBody) else ""
+    wait = f", asking to wait {asked:.0f} s" if asked else ""
+    longer = " (or timeout=SECONDS for one try)" if why == "time-out" else ""
+    return (
+        f"{why}{quote}{wait} at try {number}, and the patience is {patience:g} s. Give it longer with the engine "
+        f"option patience=SECONDS{longer}"
+    )
+
+
+def _wait(asked: float | None, number: int) -> float:
+    """Seconds before the next try: Retry-After where given, else exponential; both with jitter, so that many workers do
+    not come back at once.
+
+    Retry-After is kept to as the least: a server that asks for no wait again and again is overloaded all the same.
+    """
+    doubled = 2.0 ** min(number - 1, 60)
+    if asked is None:
+        return random.uniform(0, min(LONGEST_WAIT, doubled))
+    return max(asked, min(LONGEST_WAIT, FIRST_WAIT * doubled)) + random.uniform(0.02, 0.2)
+
+
+def gets_through(small: Callable[[], object], address: str, patience: float) -> bool:
+    """Whether a small request is answered, with some patience: what meets a fault alone is at fault itself."""
+    import openai
+
+    try:
+        with_retries(small, address, min(patience, PROBING))
+    except openai.APIStatusError as error:
+        return not _of_all(error)  # an answer is one that says what is wrong with just this request
+    except EndpointError:
+        return False
+    return True
+
+
+def refused(error: Any, address: str, others: Callable[[], bool] = lambda: False) -> EndpointError:
+    """What to raise for a status error that a retry cannot mend. others: as in `with_retries`."""
+    kind = EndpointUnavailable if _of_all(error) and not others() else EndpointError
+    likely = end_of(address) if error.status_code in (404, 405) else ""
+    return kind(f"{address} refuses the request: {_quoted(str(error))}{likely}")
+
+
+def only_pages(address: str) -> EndpointUnavailable:
+    """What to raise where a server answers with web pages."""
+    likely = end_of(address) or ". Set OPENAI_BASE_URL to the address of a server of models"
+    return EndpointUnavailable(f"{address} answers with a web page, and not as a model does{likely}")
+
+
+def end_of(address: str) -> str:
+    """What is likely wrong with an address at which there is no API; "" where nothing tells."""
+    if "/v1" in address:
+        return ""
+    return f". Addresses usually end in /v1: try OPENAI_BASE_URL={address.rstrip('/')}/v1"
+
+
+def _quoted(text: str) -> str:
+    safe = redact(text)
+    return f"{safe[:LONGEST_QUOTE]}{'…' if len(safe) > LONGEST_QUOTE else ''}"
+
+
+def _of_all(error: Any) -> bool:
+    return error.status_code in REFUSING_STATUS or _spent(error)
+
+
+def _spent(error: Any) -> bool:
+    # OpenAI sends 429 for a rate limit, which passes, and for an exhausted quota, which does not.
+    return "insufficient_quota" in (error.code, error.type)
+
+
+def kind_of(error: BaseException) -> Kind | None:
+    """What a failed request met; None for an error that is none of the server's."""
+    import openai
+
+    match error:
+        case openai.APIStatusError():
+            if error.status_code < 500 and FILTERED.search(str(error.body)):
+                return Kind.REFUSAL
+            passing = error.status_code in PASSING_STATUS or (error.status_code >= 500 and error.status_code != 501)
+            return Kind.OVERLOAD if passing and not _spent(error) else Kind.BAD_REQUEST
+        case NotThisApi():
+            return Kind.NOT_THIS_API
+        case openai.APIConnectionError() | BadBody() | TimeoutError():  # faults on the way, bodies that break off
+            return Kind.OVERLOAD
+    return None
+
+
+def reason(error: BaseException) -> str:
+    """A few words on why a call failed, fit for a progress line."""
+    name = type(error).__name__
+    words = {"APITimeoutError": "time-out", "TimeoutError": "time-out", "APIConnectionError": "no connection"}
+    usual = "broken body" if isinstance(error, BadBody) else words.get(name, name)
+    return str(getattr(error, "status_code", usual))
+
+
+def retry_after(error: BaseException) -> float | None:
+    """Seconds that the server asks to wait, in retry-after-ms or Retry-After (seconds or a date); None in neither."""
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name, "")
+        with suppress(ValueError):
+            seconds = float(value) * unit
+            return max(0.0, seconds) if math.isfinite(seconds) else None
+    with suppress(ValueError, TypeError, OverflowError):
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    return None

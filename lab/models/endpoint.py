@@ -1,45 +1,32 @@
-"""Client of OpenAI-compatible endpoints: render, look up the cache, call with retries, parse, re-ask once.
+"""An endpoint: render, look up the cache, ask the server with retries, parse, re-ask once.
 
-ask -> _from_server -> _converse (asks, re-asks once) -> _complete (binds the answer) -> _call (retries) -> client
+ask -> _from_server -> _converse (asks, re-asks once) -> _complete (binds the answer, retries) -> client
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lab.machine import progress
-from lab.machine.addresses import client_settings, stated_address
 from lab.machine.secrets import clean_address
-from lab.models.backbone import Answer, options_of, request_of
-from lab.models.cache import RECORDING, AnswerCache, key_of
-from lab.models.client import Chat, Client, SchemaNotTaken
-from lab.models.engines import OF_THE_MACHINE, SHUFFLE, Engine
-from lab.models.parsing import MalformedAnswer
-from lab.models.profiles import (
-    BINDINGS,
-    NOT_TAKEN,
-    SCHEMA,
-    TEXT,
-    TOOL,
-    Profile,
-    Server,
-    bound,
-    presets,
-    server_of,
-)
-from lab.models.prompts import AnswerModel, Prompt
-from lab.models.rendering import Rendered, rendered
-from lab.models.replies import RefusedAnswer, Reply, read, reply_in
-from lab.models.retries import (
+from lab.models.backbone import Answer, Call, MalformedAnswer, options_of, price
+from lab.models.cache import RECORDING, AnswerCache
+from lab.models.client import (
+    LONGEST_WAIT,
     BadBody,
+    Chat,
+    Client,
     EndpointError,
     EndpointUnavailable,
     Kind,
     Redirected,
+    SchemaNotTaken,
     WebPage,
     gets_through,
     kind_of,
@@ -47,13 +34,15 @@ from lab.models.retries import (
     refused,
     with_retries,
 )
-from lab.models.trial import SMALL, try_out
-from lab.models.usage import Call, price
+from lab.models.engines import BINDINGS, OF_THE_MACHINE, SCHEMA, SHUFFLE, TEXT, TOOL, Engine, presets
+from lab.models.parsing import RefusedAnswer, Reply, read, reply_in
+from lab.models.prompts import AnswerModel, Prompt
+from lab.models.rendering import Rendered, rendered
+from lab.models.servers import NOT_TAKEN, SMALL, Profile, Server, bound, client_settings, server_of, stated_address
 
 TEMPERATURE = 0.0  # unless the engine string says otherwise
 TIMEOUT = 120.0  # seconds for one try; engine option `timeout`
 PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
-LONGEST_WAIT = 60.0  # seconds between two tries when the server does not say
 CRASHES = 3  # statuses 500 that tell that a server does not take what binds an answer, where it never did
 SEVERAL = 3  # web pages from a server that has answered nothing yet; one may be a gateway's, which is starting
 NOT_SENT = (*OF_THE_MACHINE, "context", SHUFFLE, "headers", "query", "schema", "extra_body")
@@ -104,10 +93,9 @@ class Endpoint:
         """Raises MalformedAnswer if also the re-ask gives no answer, RefusedAnswer, EndpointError, PromptTooLong."""
         started = time.perf_counter()
         question = rendered(prompt, fields, self.engine)
-        request = self._key(question, sample)
-        if self.cache is None:
-            return self._from_server(question, request, sample, started)
-        with self.cache.single_flight(request, self._patience + self._timeout) as known:
+        request = question.key(sample, self.address)
+        waiting = self._patience + self._timeout
+        with self.cache.single_flight(request, waiting) if self.cache is not None else nullcontext() as known:
             if known is None:
                 return self._from_server(question, request, sample, started)
             return self._from_cache(question, request, known, started)
@@ -133,14 +121,11 @@ class Endpoint:
         """
         # Else it is a model of our own, which is loaded when it is asked.
         if self._local is None and isinstance(client := self._sending(), Client):
-            try_out(client, self.address, self.engine.name)
+            self.server.try_out(client)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which caches and recordings keep the answer."""
-        return self._key(rendered(prompt, fields, self.engine), sample)
-
-    def _key(self, question: Rendered, sample: int) -> str:
-        return key_of(request_of(question.prompt, question.messages, self.engine, self.address, sample))
+        return rendered(prompt, fields, self.engine).key(sample, self.address)
 
     def _from_cache(self, question: Rendered, request: str, known: dict[str, Any], started: float) -> Answer:
         prompt = question.prompt
@@ -150,11 +135,7 @@ class Endpoint:
             seconds=time.perf_counter() - started, took=known.get("seconds", 0.0), cached=True, cut=question.cut,
             other_model=self.server.other(known.get("model", ""), known.get("fingerprint", "")),
         )  # fmt: skip
-        if known["path"] == "malformed":  # of a recording; no other malformed answer is cached
-            error = MalformedAnswer(known["text"])
-            error.call, error.request, error.text = call, request, known["said"]
-            raise error
-        return question.answer(prompt, known["text"], call, request)
+        return question.answer(known["text"], call, request, known.get("said", ""))
 
     def _from_server(self, question: Rendered, request: str, sample: int, started: float) -> Answer:
         self.try_out()
@@ -162,10 +143,14 @@ class Endpoint:
         try:
             value, path = self._converse(question.prompt, question.messages, exchange)
         except (MalformedAnswer, EndpointError) as fault:
-            error = self._with_remedy(fault, exchange)
-            path = "malformed" if isinstance(error, MalformedAnswer) else "failed"
+            error, malformed = fault, isinstance(fault, MalformedAnswer)
+            if malformed and exchange.replies[-1].truncated:  # at the re-ask, too: which option raises the limit?
+                limit = self.engine.options.get("max_tokens")
+                at = f"max_tokens={limit}" if limit else "the server's own limit of tokens"
+                error = MalformedAnswer(f"{fault} at {at}; state a larger one in the engine string (…?max_tokens=N)")
+            path = "malformed" if malformed else "failed"
             error.call, error.request = self._book(question, path, exchange, started), request
-            if isinstance(error, MalformedAnswer) and exchange.replies:
+            if isinstance(error, MalformedAnswer):
                 error.text = exchange.replies[-1].text
                 # A recording has one answer to a request: whoever asks it again gets the same one.
                 if os.environ.get(RECORDING):
@@ -175,7 +160,7 @@ class Endpoint:
         stated = {"model": last.model, "fingerprint": last.fingerprint}
         stated = {name: text for name, text in stated.items() if text}
         text = self._keep(request, call, value.model_dump_json(), **stated)
-        return question.answer(question.prompt, text, call, request)
+        return question.answer(text, call, request)
 
     def _keep(self, request: str, call: Call, text: str, **more: str) -> str:
         """Cache what came of a request; its text, or another's, if that was first."""
@@ -183,16 +168,6 @@ class Endpoint:
             return text
         kept = {"text": text, "path": call.path, "tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
         return str(self.cache.put(request, kept | {"seconds": call.took} | more)["text"])
-
-    def _with_remedy(
-        self, error: MalformedAnswer | EndpointError, exchange: Exchange
-    ) -> MalformedAnswer | EndpointError:
-        """The error; for an answer truncated at the re-ask too, one that says which option raises the limit."""
-        if isinstance(error, EndpointError) or not (exchange.replies and exchange.replies[-1].truncated):
-            return error
-        limit = self.engine.options.get("max_tokens")
-        at = f"max_tokens={limit}" if limit else "the server's own limit of tokens"
-        return MalformedAnswer(f"{error} at {at}; state a larger one in the engine string (…?max_tokens=N)")
 
     def _converse(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> tuple[AnswerModel, str]:
         """Ask; if the text is no answer, show the model its text and the error, and ask once more."""
@@ -228,67 +203,53 @@ class Endpoint:
         )  # fmt: skip
 
     def _complete(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> Reply:
-        """Ask with the answer bound as strictly as the server takes it."""
+        """Ask with the answer bound as strictly as the server takes it, and all parameters that it does not reject."""
         import openai
 
-        began, ways, failure = time.monotonic(), self.server.ways(prompt), None
-        for way in ways:
-            untried = way != ways[-1] and prompt.name not in self.server.bindings
-            try:
-                reply = self._call(messages, bound(way, prompt), exchange, untried)
-                break
-            except (SchemaNotTaken, openai.APIStatusError) as error:
-                # Does the server not take what binds the answer, or is the request wrong in itself? The last way tells.
-                if way != ways[-1] and getattr(error, "status_code", 501) in NOT_TAKEN:
-                    continue
-                if isinstance(error, SchemaNotTaken):
-                    raise
-                failure = refused(error, self.address, lambda: self._others(began))
-                break
-            except Redirected as error:
-                failure = (EndpointError if self._others(began) else EndpointUnavailable)(str(error))
-                break
-        if failure:
-            # Outside the handlers: the SDK's error holds the request, and with it the key, and would stay as the
-            # context, which travels along where a cluster pickles errors.
-            raise failure
-        before = ways[: ways.index(way)]
-        self.server.takes(prompt.name, way, before)
-        if way in (SCHEMA, TOOL) and reply.kind is Kind.ANSWER:
-            # All schemas are of objects.
-            bound_it = reply.called if way == TOOL else reply.text.lstrip()[:1] in ("", "{")
-            self.server.answered(prompt.name, (*before, way), bound_it)
-        exchange.replies.append(replace(reply, schema=way == SCHEMA or reply.called))
-        return exchange.replies[-1]
-
-    def _call(self, messages: list[dict[str, str]], binds: dict[str, Any], exchange: Exchange, untried: bool) -> Reply:
-        """Ask with all parameters that the server does not reject. untried: statuses 500 may mean that it does not take
-        what binds the answer, which is then SchemaNotTaken.
-        """
-        import openai
-
-        began, crashes = time.monotonic(), 0
+        began, ways, failure = time.monotonic(), [*self.server.ways(prompt)], None
+        tried, crashes = [ways.pop(0)], Counter[str]()
 
         def once() -> Reply:
-            nonlocal crashes
             try:
                 return self._once(messages, self._timeout, **sent)
             except Exception as error:
                 exchange.unanswered += 1
                 if isinstance(error, WebPage) and self._only_pages():
                     raise only_pages(self.address) from None
-                crashes += getattr(error, "status_code", 0) == 500
-                if untried and crashes == CRASHES:
+                crashes[tried[-1]] += getattr(error, "status_code", 0) == 500
+                # Statuses 500 may mean that the server does not take what binds the answer.
+                if ways and prompt.name not in self.server.bindings and crashes[tried[-1]] == CRASHES:
                     raise SchemaNotTaken from None
                 raise
 
-        while True:
-            sent = self.server.profile.adapted(_sampling(exchange) | binds)
+        while not failure:
+            sent = self.server.profile.adapted(_sampling(exchange) | bound(tried[-1], prompt))
             try:
-                return with_retries(once, self.address, self._patience, LONGEST_WAIT, lambda: self._others(began))
-            except openai.APIStatusError as error:
-                if not self.server.adapts(error, sent):
+                reply = with_retries(once, self.address, self._patience, lambda: self._others(began))
+                break
+            except (SchemaNotTaken, openai.APIStatusError) as error:
+                if isinstance(error, openai.APIStatusError) and self.server.adapts(error, sent):
+                    continue
+                # Does the server not take what binds the answer, or is the request wrong in itself? The last way tells.
+                if ways and getattr(error, "status_code", 501) in NOT_TAKEN:
+                    tried.append(ways.pop(0))
+                elif isinstance(error, SchemaNotTaken):
                     raise
+                else:
+                    failure = refused(error, self.address, lambda: self._others(began))
+            except Redirected as error:
+                failure = (EndpointError if self._others(began) else EndpointUnavailable)(str(error))
+        if failure:
+            # Outside the handlers: the SDK's error holds the request, and with it the key, and would stay as the
+            # context, which travels along where a cluster pickles errors.
+            raise failure
+        bound_it = None
+        if tried[-1] in (SCHEMA, TOOL) and reply.kind is Kind.ANSWER:
+            # All schemas are of objects.
+            bound_it = reply.called if tried[-1] == TOOL else reply.text.lstrip()[:1] in ("", "{")
+        self.server.takes(prompt.name, (*tried,), bound_it)
+        exchange.replies.append(replace(reply, schema=tried[-1] == SCHEMA or reply.called))
+        return exchange.replies[-1]
 
     def _once(self, messages: Sequence[dict[str, str]], seconds: float, **arguments: Any) -> Reply:
         """One request. A question that a filter refuses is a refusal, too. Else raises as `Client.chat` and `reply_in`
@@ -308,7 +269,7 @@ class Endpoint:
 
     def _others(self, since: float) -> bool:
         """Whether the server answers other requests: since then it did, or does so now with a small one."""
-        return self._last_reply > since or gets_through(self._small, self.address, self._patience, LONGEST_WAIT)
+        return self._last_reply > since or gets_through(self._small, self.address, self._patience)
 
     def _only_pages(self) -> bool:
         """Whether nothing but web pages ever came, several: then there is no API, and no patience will help."""

@@ -24,16 +24,22 @@ Options follow a question mark, joined by `&`. All but `timeout` and `patience` 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
+from math import isfinite
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
-from lab.machine.spelling import hint
+from lab.machine import yaml12
+from lab.machine.printing import hint
+from lab.machine.secrets import SECRET_NAMES, redact
 from lab.models import judges
 from lab.models.judges import Errors
-from lab.models.options import OF_THE_MACHINE as OF_THE_MACHINE
-from lab.models.options import RULES, SAMPLING, SHUFFLE, WAITING, BadEngine, read_options, server_options
 
 MODELS = ("endpoint", "local")  # kinds of engines behind which a model answers
 LOCAL_MODEL = "qwen2.5-coder-0.5b"
@@ -46,6 +52,89 @@ OFFLINE = ("rules", "oracle", "replay", "local", *NULLS)  # engines that need no
 ORACLE = "oracle"  # rules that know what no agent would
 # Between the parts of a string that says something of all operators, and something else of single ones.
 PART = re.compile(r",\s*([a-z_]\w*)\s*:\s*", re.ASCII | re.IGNORECASE)
+SCHEMA, TOOL, OBJECT, TEXT = BINDINGS = ("json_schema", "tool", "json_object", "text")  # from strict to loose
+SHUFFLE = "shuffle"  # permutes what prompts list, for every engine that answers
+SAMPLING = {
+    "temperature": float,
+    "top_p": float,
+    "max_tokens": int,
+    "seed": int,
+    "reasoning_effort": str,
+    "context": int,
+    "timeout": float,
+    "patience": float,
+    SHUFFLE: int,
+}
+SERVERS = {
+    "top_k": int,
+    "enable_thinking": bool,  # of the chat template
+    "extra_body": dict,
+    "headers": dict,
+    "query": dict,
+    "schema": str,
+    "preset": str,
+}
+RULES = {"seed": int, "certify": float, "reject": float, "judge": str, SHUFFLE: int}
+# No part of the sampling in a cache key: they change no answer, or, as the runtime, are named by the address.
+OF_THE_MACHINE = ("timeout", "patience", "threads", "runtime", "preset")
+WAITING = ("timeout", "patience")  # how long an answer is waited for: no part of a run's identity and label
+OURS = {"model", "messages", "stream", "n", "response_format", "tools", "tool_choice"}  # no `extra_body` may hold them
+WORDS = {
+    float: "a number",
+    int: "a whole number",
+    str: "a word",
+    bool: "true or false",
+    dict: 'a JSON object, such as {"name":"value"}, in which & and + are written %26 and %2B',
+}
+
+
+class BadEngine(ValueError):
+    """An engine string that means nothing; the message names the part and what is allowed."""
+
+
+@cache
+def presets() -> Mapping[str, Mapping[str, Any]]:
+    """Name -> facts about a kind of server: its address, options of the engine, and a profile."""
+    return yaml12.load(Path(__file__).with_name("presets.yaml").read_text(encoding="utf-8"))
+
+
+def read_options(tail: str, allowed: Mapping[str, type]) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    # Blank values are kept, so that `temperature=` is an error and not passed over.
+    for name, value in parse_qsl(tail, keep_blank_values=True):
+        if name not in allowed:
+            raise BadEngine(f"Unknown engine option {name!r}; this engine takes: {', '.join(allowed)}")
+        kind, read = allowed[name], None
+        with suppress(ValueError):
+            read = json.loads(value) if kind in (bool, dict) else kind(value)
+        if read == "" or not isinstance(read, kind) or (isinstance(read, float) and not isfinite(read)):
+            raise BadEngine(f"Engine option {name}={value!r} is not {WORDS[kind]}")
+        options[name] = read
+    if tail and not options:
+        raise BadEngine(f"Engine options {tail!r} are not of the form name=value joined by '&'")
+    return options
+
+
+def server_options(tail: str) -> dict[str, Any]:
+    """The options of a model behind an address, with its preset's. Raises BadEngine."""
+    options = read_options(tail, SAMPLING | SERVERS)
+    for name, known in {"preset": [*presets()], "schema": ["off", *BINDINGS[:-1]]}.items() if options else ():
+        if (value := options.get(name, known[0])) not in known:
+            raise BadEngine(f"Engine option {name}={value} must be {' or '.join(known)}{hint(value, known)}")
+    preset = presets()[options["preset"]].get("options", {}) if "preset" in options else {}
+    tables = {name: preset[name] | value for name, value in options.items() if name in preset}
+    options = preset | options | tables  # what is typed goes first, also inside of a table
+    if own := OURS & options.get("extra_body", {}).keys():
+        raise BadEngine(f"Engine option extra_body: {', '.join(sorted(own))} is the suite's own to send; leave it out")
+    for name, text in {**options.get("headers", {}), **options.get("query", {})}.items():
+        if not isinstance(text, str):
+            raise BadEngine(f"Engine options headers and query: {name} holds {text!r}, which is no text")
+        if not text.startswith("$") and (SECRET_NAMES.search(name) or redact(text) != text):
+            raise BadEngine(
+                f"Engine options headers and query: {name} is a secret, and an engine string is written down; put it "
+                f'into an environment variable and name that: {{"{name}":"$NAME"}}'
+            )
+    return options
 
 
 @dataclass(frozen=True)
@@ -257,7 +346,12 @@ def _one(text: str) -> Engine:
 
 
 def _rules(text: str, head: str, tail: str) -> Engine:
-    options = read_options(tail, RULES)
+    options, (name, at, given) = read_options(tail, RULES), head.partition("@")
+    keep = -1.0 if at else 1.0
+    with suppress(ValueError):
+        keep = float(given)
+    if not 0.0 <= keep <= 1.0:  # NaN, which float() reads, fails this as well
+        raise BadEngine(f"Engine {head!r}: after '{name}@' comes a probability between 0 and 1, such as {name}@0.7")
     for rate in ("certify", "reject"):
         if not 0.0 <= options.get(rate, 0.0) <= 1.0:
             raise BadEngine(f"Engine option {rate}={options[rate]} is no probability between 0 and 1")
@@ -270,7 +364,7 @@ def _rules(text: str, head: str, tail: str) -> Engine:
             judges.errors_of(options["judge"])
         except LookupError as error:
             raise BadEngine(f"Engine {text!r}: {error.args[0]}") from None
-    return Engine(text, "rules", head.partition("@")[0], _probability(head), options)
+    return Engine(text, "rules", name, keep, options)
 
 
 def _local(text: str, head: str, tail: str) -> Engine:
@@ -286,16 +380,3 @@ def _local(text: str, head: str, tail: str) -> Engine:
         if options.get(option, 1) < 1:
             raise BadEngine(f"Engine option {option}={options[option]} must be at least 1")
     return Engine(text, "local", name, options=options)
-
-
-def _probability(head: str) -> float:
-    name, at, given = head.partition("@")
-    if not at:
-        return 1.0
-    try:
-        keep = float(given)
-    except ValueError:
-        keep = -1.0
-    if not 0.0 <= keep <= 1.0:  # NaN, which float() reads, fails this as well
-        raise BadEngine(f"Engine {head!r}: after '{name}@' comes a probability between 0 and 1, such as {name}@0.7")
-    return keep

@@ -14,8 +14,8 @@ from functools import cache
 from typing import NamedTuple
 
 from lab.machine.paths import published_data
+from lab.machine.printing import hint
 from lab.machine.reading import read_table
-from lab.machine.spelling import hint
 
 
 class Errors(NamedTuple):

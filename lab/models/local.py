@@ -1,9 +1,11 @@
 """The `local` engine: a small model on this machine's CPU, in this process, behind the same client as any endpoint.
 
 One of two runtimes answers: OpenVINO (local_openvino.py) where its package and processor are, what is asked together
-together; else llama.cpp (local_llama.py), one question at a time. Keys and recordings hold the sha256 of the pinned
-file in place of the address, so that they are the same on every machine; OpenVINO's add the runtime, its version and
-the form of the weights.
+together; else llama.cpp (the package xllamacpp), which serves the model file at a free port of this machine, one
+question at a time. There, where two tokens are almost equally likely, an answer at temperature 0 can still depend on
+the threads and on which prompts were asked before. Keys and recordings hold the sha256 of the pinned file in place of
+the address, so that they are the same on every machine; OpenVINO's add the runtime, its version and the form of the
+weights.
 """
 
 from __future__ import annotations
@@ -15,20 +17,62 @@ from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine import conversion, weights
 from lab.machine.conversion import NotConverted
 from lab.machine.faults import Unavailable
-from lab.models import local_llama, local_openvino
+from lab.models import local_openvino
 from lab.models.cache import AnswerCache
-from lab.models.client import Chat
+from lab.models.client import Chat, Client
 from lab.models.endpoint import Endpoint
 from lab.models.engines import LLAMA, OPENVINO, BadEngine, Engine, parse
 
+if TYPE_CHECKING:
+    from lab.machine.weights import Model
+
+
+CACHE_MEGABYTES = 512  # kept states of earlier prompts; a token takes 12 kB (0.5B) or 28 kB (1.5B)
+
+
+class Served(Client):
+    """A client of a server in this process, which stops with it."""
+
+    def __init__(self, server: Any) -> None:
+        self.server = server  # llama.cpp's server stops when its last reference goes
+        self.url = f"{server.listening_address}/v1"
+        super().__init__(own=True, base_url=self.url, api_key="none")  # on this machine: no key is told
+
+    def close(self) -> None:
+        """Stop the server, whoever still has this client."""
+        self.server = None
+
+
+def start(model: Model, context: int, threads: int) -> Served:
+    """Load the model and serve it. context: tokens.
+
+    Raises WrongHash, ImportError, and RuntimeError with the library's words.
+    """
+    weights.checked(model, weights.folder())  # answers are kept under the pinned hash, and no other file may give them
+    # Threads that spin while they wait are ten times slower where they share cores. Read when the library is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    import xllamacpp
+
+    settings = xllamacpp.CommonParams()
+    settings.model.path = str(model.path)
+    settings.hostnames, settings.port = ["127.0.0.1"], 0  # 0: a free port, so that processes run side by side
+    settings.n_ctx = context
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = threads
+    settings.n_parallel = 1  # asks queue: two at once would share the cores, and split the context
+    settings.cache_ram_mib = CACHE_MEGABYTES
+    settings.use_jinja = True  # the chat template that the model file brings
+    settings.verbosity = 0
+    return Served(xllamacpp.Server(settings))
+
+
 INSTALL = "python -m pip install -r requirements-local.txt"
 PACKAGES = {OPENVINO: "openvino_genai", LLAMA: "xllamacpp"}  # as they are imported
-STARTS = {OPENVINO: local_openvino.start, LLAMA: local_llama.start}
+STARTS = {OPENVINO: local_openvino.start, LLAMA: start}
 MOST_THREADS = 2  # without the option `threads`: more were not measured; benchmarks/test_lab_local.py compares 1 and 2
 
 

@@ -28,8 +28,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine import conversion, progress
-from lab.models.client import SchemaNotTaken
-from lab.models.retries import EndpointError, EndpointUnavailable
+from lab.models.client import EndpointError, EndpointUnavailable, SchemaNotTaken
 
 if TYPE_CHECKING:
     from lab.machine.weights import Model

@@ -18,13 +18,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from lab.machine.faults import Unavailable
-from lab.models.backbone import Answer
+from lab.models.backbone import Answer, Call
 from lab.models.cache import key_of
 from lab.models.engines import FIRST, LAST, Engine
 from lab.models.prompts import AnswerModel, Fields, FreeText, Listing, Prompt, faults
-from lab.models.rendering import shuffled
-from lab.models.rules import request_here
-from lab.models.usage import Call
+from lab.models.rendering import rendered, shuffled
 
 Schema = Mapping[str, Any]
 
@@ -47,7 +45,7 @@ class Null:
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which a recording keeps the answer."""
-        return request_here(self.engine, prompt, sample, fields)
+        return rendered(prompt, fields, self.engine).key(sample)
 
 
 class _Pick:

@@ -272,14 +272,12 @@ def _compiled(text: str) -> Any:
 
 def inert(text: str) -> str:
     """A template's `{{ text | inert }}`: foreign text in which no line can pass for a `***` heading of the prompt."""
-    return "\n".join(f"| {line}" if _like_heading(line) else line for line in text.splitlines())
 
+    def seen(line: str) -> str:
+        # Blanks and characters that show nothing, such as a zero-width space, would hide the stars.
+        return "".join(character for character in line if character.isprintable() and not character.isspace())
 
-def _like_heading(line: str) -> bool:
-    # Blanks and characters that show nothing, such as a zero-width space, would hide the stars.
-    return "".join(character for character in line if character.isprintable() and not character.isspace()).startswith(
-        "***"
-    )
+    return "\n".join(f"| {line}" if seen(line).startswith("***") else line for line in text.splitlines())
 
 
 def faults(error: ValidationError) -> str:

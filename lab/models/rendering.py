@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
-from lab.models.backbone import Answer
+from lab.models.backbone import Answer, Call, MalformedAnswer, request_of
 from lab.models.cache import key_of
 from lab.models.engines import SHUFFLE, Engine
 from lab.models.prompts import AnswerModel, Fields, FreeText, Listing, Prompt
-from lab.models.usage import Call
 
 # Estimates, the same for every model, so that a recording replays without its tokenizer. Measured with Qwen's and
 # SmolLM's on the five worlds' texts: 2.7 to 4.1 characters a token, the fewest for shop pages.
@@ -92,24 +91,37 @@ def _order(groups: list[Any], draw: Random) -> list[int]:
 
 class Rendered(NamedTuple):
     """A prompt narrowed to its fields, with the messages to be sent. cut: it was truncated to fit the context.
-    shuffled: the fields before that.
+    shuffled: the fields before that. asked: the prompt that was asked, by this engine.
     """
 
     prompt: Prompt
     messages: Messages
     cut: bool
     shuffled: Shuffled
+    asked: Prompt
+    engine: Engine
 
-    def answer(self, prompt: Prompt, text: str, call: Call, request: str) -> Answer:
-        """Returns what was answered to these messages as an answer to the prompt that was asked. text: its JSON."""
-        return Answer(self.shuffled.restored(prompt.answer.model_validate_json(text)), call, request, text)
+    def key(self, sample: int, address: str = "rules") -> str:
+        """The request hash under which caches and recordings keep the answer."""
+        return key_of(request_of(self.prompt, self.messages, self.engine, address, sample))
+
+    def answer(self, text: str, call: Call, request: str, said: str = "") -> Answer:
+        """Returns what was answered to these messages as an answer to the prompt that was asked. text: its JSON.
+
+        Raises MalformedAnswer where it is recorded as one; text: the fault then. said: what the model wrote.
+        """
+        if call.path == "malformed":
+            error = MalformedAnswer(text)
+            error.call, error.request, error.text = call, request, said
+            raise error
+        return Answer(self.shuffled.restored(self.asked.answer.model_validate_json(text)), call, request, text)
 
 
 def rendered(prompt: Prompt, values: Mapping[str, Any], engine: Engine) -> Rendered:
     """Returns the prompt as it is sent. Raises ValueError for wrong fields, PromptTooLong."""
     seen = shuffled(prompt, prompt.fill(**values), engine)
     fields, messages = fitted(prompt, seen.fields, engine)
-    return Rendered(prompt.narrowed(fields), messages, fields is not seen.fields, seen)
+    return Rendered(prompt.narrowed(fields), messages, fields is not seen.fields, seen, prompt, engine)
 
 
 def fitted(prompt: Prompt, fields: Fields, engine: Engine) -> tuple[Fields, Messages]:

@@ -10,17 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from lab.machine.faults import Unavailable
-from lab.machine.lines import MANIFEST, lines_in
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
-from lab.machine.reading import damaged, read_json, read_whole, typed
-from lab.machine.spelling import hint
+from lab.machine.printing import hint
+from lab.machine.reading import MANIFEST, damaged, lines_in, read_json, read_whole, typed
 from lab.models import engines
-from lab.models.backbone import Answer, request_of
-from lab.models.cache import key_of
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import Answer, Call
 from lab.models.prompts import Prompt
-from lab.models.rendering import Rendered, rendered
-from lab.models.usage import Call
+from lab.models.rendering import rendered
 
 ANSWERS = "answers.jsonl"
 PACKED = f"{ANSWERS}.gz"
@@ -104,7 +100,7 @@ class Replay:
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises Unavailable, PromptTooLong, and MalformedAnswer where the recorded model gave no usable answer."""
         question = rendered(prompt, fields, self.engine.of(prompt.operator))
-        request = self._key(question, sample)
+        request = question.key(sample, engines.said_of(self.address, prompt.operator))
         known = self.answers.get(request)
         if known is None:
             raise Unavailable(self._why(prompt))
@@ -112,20 +108,12 @@ class Replay:
         # Booked as a cache hit: nothing was computed, and no seconds may count as the model's.
         took = known.seconds
         call = Call(known.operator, prompt.name, known.path, *tokens, took=took, cached=True, cut=question.cut)
-        if known.path == "malformed":
-            error = MalformedAnswer(known.text)
-            error.call, error.request, error.text = call, known.request, known.said
-            raise error
-        return question.answer(prompt, known.text, call, request)
+        return question.answer(known.text, call, request, known.said)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash, made with the recorded engine and address."""
-        return self._key(rendered(prompt, fields, self.engine.of(prompt.operator)), sample)
-
-    def _key(self, question: Rendered, sample: int) -> str:
-        operator = question.prompt.operator
-        engine, address = self.engine.of(operator), engines.said_of(self.address, operator)
-        return key_of(request_of(question.prompt, question.messages, engine, address, sample))
+        question = rendered(prompt, fields, self.engine.of(prompt.operator))
+        return question.key(sample, engines.said_of(self.address, prompt.operator))
 
     def _why(self, prompt: Prompt) -> str:
         aside = self.folder / f"{ANSWERS}.damaged"

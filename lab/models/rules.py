@@ -1,54 +1,135 @@
-"""The `rules` engine: answers from hand-written functions of a prompt's fields, optionally with seeded noise."""
+"""The `rules` engine: answers from hand-written functions of a prompt's fields, and seeded noise of such answers.
+
+Modules that register rules, noise and oracles are stand-ins. Nothing imports them; they are entry points, loaded when
+one of their prompts is first asked of the engine `rules` or `oracle`:
+
+    [project.entry-points."lab.standins"]
+    procllm = "standins.procllm.agent"          # for every prompt whose name begins with "procllm."
+
+Noise is no part of a prompt, which says what a model is asked. It draws only what a model could answer: a wrong answer
+passes the schema, narrowed to the fields, that binds a model. A prompt that judges (Validate, Verify) is registered as
+a verdict. It goes wrong at two rates, since real judges let wrong steps pass far more often than they refuse right ones
+(data/published/judge_errors.csv).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import entry_points
 from random import Random
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from lab.models import standins
-from lab.models.backbone import Answer, request_of
+from pydantic import ValidationError
+
+from lab.models.backbone import Answer, Call
 from lab.models.cache import key_of
 from lab.models.engines import ORACLE, Engine
-from lab.models.noise import Corruption, certifies, corrupted, corruption_of, within_schema
-from lab.models.prompts import AnswerModel, Fields, Prompt
-from lab.models.rendering import shuffled
-from lab.models.usage import Call
+from lab.models.prompts import AnswerModel, Choice, Fields, OneOf, Prompt, faults
+from lab.models.rendering import rendered, shuffled
 
+GROUP = "lab.standins"
 Rule = Callable[[Any], AnswerModel]
-R = TypeVar("R", bound=Rule)
+Corruption = Callable[[Any, Any, Random], Any]  # fields, the right answer, randomness -> another answer
+Reading = Callable[[Any], bool]  # an answer that judges -> whether it certifies
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 _rules: dict[str, Rule] = {}
+_corruptions: dict[str, Corruption] = {}
+_readings: dict[str, Reading] = {}
+_tables: tuple[dict[str, Any], ...] = (_rules, _corruptions, _readings)
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class NoRule(LookupError):
     """The rules engine was asked a prompt that no rule answers, or `oracle` about a world that none knows."""
 
 
-def rule(prompt: Prompt) -> Callable[[R], R]:
+@cache
+def load(name: str) -> None:
+    """Import what stands in for a prompt or an oracle of that name, if it is installed. Raises ImportError."""
+    for point in entry_points(group=GROUP):
+        if f"{name}.".startswith(f"{point.name}."):
+            try:
+                point.load()
+            except ModuleNotFoundError as error:
+                # The whole package may be left out; a module that it lacks is a mistake.
+                if error.name != point.module.partition(".")[0]:
+                    raise
+
+
+def _into(table: dict[str, Any], name: str) -> Callable[[F], F]:
+    def register(function: F) -> F:
+        table[name] = function
+        return function
+
+    return register
+
+
+def rule(prompt: Prompt) -> Callable[[F], F]:
     """Register a function of the prompt's fields as its rule. Raises ValueError if the prompt has one already."""
 
-    def register(function: R) -> R:
+    def register(function: F) -> F:
         known = _rules.get(prompt.name)
         # The same function again is its module loaded a second time, as a notebook's reload does.
         if known is not None and known.__qualname__ != function.__qualname__:
             raise ValueError(f"Prompt {prompt.name} has a rule already: {known.__qualname__}")
-        _rules[prompt.name] = function
-        return function
+        return _into(_rules, prompt.name)(function)
 
     return register
 
 
 def rule_of(prompt: Prompt) -> Rule | None:
     """The function that answers the prompt, if there is one."""
-    standins.load(prompt.name)
+    load(prompt.name)
     return _rules.get(prompt.name)
 
 
-NONE: Mapping[str, Any] = MappingProxyType({})
+def corruption(prompt: Prompt) -> Callable[[F], F]:
+    """Register a function of (fields, answer, random) as the prompt's noise; a later one replaces it."""
+    return _into(_corruptions, prompt.name)
+
+
+def corruption_of(prompt: Prompt) -> Corruption | None:
+    """The function that is the prompt's noise, if there is one."""
+    load(prompt.name)
+    return _corruptions.get(prompt.name)
+
+
+def verdict(prompt: Prompt) -> Callable[[F], F]:
+    """Register how to read an answer to a prompt that judges: a function of the answer, True if it certifies."""
+    return _into(_readings, prompt.name)
+
+
+def within_schema(prompt: Prompt, fields: Fields, answer: AnswerModel) -> AnswerModel:
+    """The answer, if a model could have given it to this prompt with these fields. Raises ValueError."""
+    try:
+        prompt.narrowed(fields).answer.model_validate_json(answer.model_dump_json())
+    except ValidationError as error:
+        raise ValueError(
+            f"The noise of prompt {prompt.name} made an answer that its schema does not allow: {faults(error)}. "
+            "Let the corruption draw from what the prompt offers"
+        ) from None
+    return answer
+
+
+def corrupted(prompt: Prompt, fields: Fields, answer: AnswerModel, random: Random) -> Any:
+    """Returns a wrong answer in place of `answer`; where it is one of a list, by default another of them.
+
+    Raises LookupError for a prompt without noise.
+    """
+    if function := corruption_of(prompt):
+        return function(fields, answer, random)
+    if isinstance(prompt.narrow, OneOf) and isinstance(answer, Choice):
+        others = [option for option in prompt.narrow.of(fields) if option != answer.choice]
+        return Choice(choice=random.choice(others)) if others else answer  # one option leaves nothing to get wrong
+    raise LookupError(
+        f"Nothing says how an answer to prompt {prompt.name} goes wrong. Register a function with "
+        "@lab.models.rules.corruption(PROMPT), or use the engine without a probability"
+    )
 
 
 class Known(NamedTuple):
@@ -59,24 +140,17 @@ class Known(NamedTuple):
 
 
 _of_episode: ContextVar[Known] = ContextVar("_of_episode")
-Knowing = Callable[..., Known]
-_oracles: dict[str, Knowing] = {}
-K = TypeVar("K", bound=Knowing)
+_oracles: dict[str, Callable[..., Known]] = {}
 
 
-def knows(name: str) -> Callable[[K], K]:
+def knows(name: str) -> Callable[[F], F]:
     """Register a function of an episode as the oracle of that name: it returns the answers that `oracle` gives."""
-
-    def register(function: K) -> K:
-        _oracles[name] = function
-        return function
-
-    return register
+    return _into(_oracles, name)
 
 
 def knowing(name: str, *episode: Any) -> AbstractContextManager[None]:
     """A context in which the engine `oracle` answers as the oracle of that name, told the episode. Raises NoRule."""
-    standins.load(name)
+    load(name)
     if name not in _oracles:
         raise NoRule(f"No oracle is registered for {name} (lab.models.rules.knows). Use another engine")
     return oracle(*_oracles[name](*episode))
@@ -99,7 +173,7 @@ class Rules:
     """Answers with the registered rules.
 
     With noise (`rules@p`) an answer stays right with probability `engine.kept(…)`, else it is replaced by a wrong one
-    (see `lab.models.noise`). corruptions, answers: prompt name -> a function in place of the registered noise or rule.
+    (see `lab.models.rules`). corruptions, answers: prompt name -> a function in place of the registered noise or rule.
     The draw is a function of (seed, prompt, fields, sample) alone: the same question gets the same answer in any order
     and in any process, and a higher rate corrupts a superset of the answers.
     """
@@ -117,16 +191,21 @@ class Rules:
 
         Raises ValueError if the corruption makes what no model could answer.
         """
-        standins.load(prompt.name)
+        load(prompt.name)
         seen = shuffled(prompt, prompt.fill(**fields), self.engine)
-        value, path = _answer(prompt, seen.fields, self._known.answers), "rules"
+        if prompt.name not in (answers := self._known.answers):
+            raise NoRule(
+                f"No {self.engine.name.removesuffix('s')} answers prompt {prompt.name}. Register a rule with "
+                "@lab.models.rules.rule(PROMPT), or use a model as engine"
+            )
+        value, path = answers[prompt.name](seen.fields), "rules"
         if self._errs:
             value, path = self._noisy(prompt, seen.fields, value, sample)
         return Answer(seen.restored(value), Call(prompt.operator, prompt.name, path), text=seen.as_shown(value))
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which a recording keeps the answer."""
-        return request_here(self.engine, prompt, sample, fields)
+        return rendered(prompt, fields, self.engine).key(sample)
 
     @property
     def _known(self) -> Known:
@@ -137,7 +216,8 @@ class Rules:
     def _noisy(self, prompt: Prompt, fields: Fields, value: AnswerModel, sample: int) -> tuple[AnswerModel, str]:
         random = Random(key_of([self._seed, prompt.name, fields.model_dump(mode="json"), sample]))
         # Drawn before anything else, and whatever the rate is: only so are corrupted answers nested across rates.
-        if random.random() < self.engine.kept(certifies(prompt, value)):
+        reading = _readings.get(prompt.name)
+        if random.random() < self.engine.kept(reading(value) if reading else None):
             return value, "rules"
         noise = self._corruptions.get(prompt.name) or corruption_of(prompt) or self._known.errors.get(prompt.name)
         wrong = (noise or partial(corrupted, prompt))(fields, value, random)
@@ -145,19 +225,19 @@ class Rules:
         return (value, "rules") if wrong == value else (within_schema(prompt, fields, wrong), "corrupted")
 
 
-def request_here(engine: Engine, prompt: Prompt, sample: int, values: Mapping[str, Any]) -> str:
-    """The request hash of an engine that answers from a prompt's fields, without a model."""
-    fields = shuffled(prompt, prompt.fill(**values), engine).fields
-    return key_of(request_of(prompt.narrowed(fields), prompt.render(fields), engine, "rules", sample))
+def taken() -> tuple[dict[str, Any], ...]:
+    """Rules and noise of a notebook or a script, for the processes that play its episodes and never ran it.
+
+    A module's are registered wherever it is imported. What stands in `__main__` travels by value with the episodes.
+    """
+    return tuple(
+        {name: function for name, function in table.items() if getattr(function, "__module__", "") == "__main__"}
+        for table in _tables
+    )
 
 
-def _answer(prompt: Prompt, fields: Fields, known: Mapping[str, Rule]) -> AnswerModel:
-    try:
-        function = known[prompt.name]
-    except KeyError:
-        who = "rule" if known is _rules else "oracle"
-        raise NoRule(
-            f"No {who} answers prompt {prompt.name}. Register a rule with @lab.models.rules.rule(PROMPT), "
-            "or use a model as engine"
-        ) from None
-    return function(fields)
+def played(carried: tuple[dict[str, Any], ...], play: Callable[[str], R], task: str) -> R:
+    """Play a task where `carried` answers."""
+    for table, own in zip(_tables, carried, strict=True):
+        table.update(own)
+    return play(task)

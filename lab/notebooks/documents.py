@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT
-from lab.machine.spelling import hint
+from lab.machine.printing import hint
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

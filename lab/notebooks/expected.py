@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 from lab.machine import progress
 from lab.machine.files import write_atomically
 from lab.machine.paths import shown
+from lab.machine.printing import hint
 from lab.machine.reading import damaged, read_text, typed
-from lab.machine.spelling import hint
 from lab.notebooks.documents import FOLDER, NotebookError, committed, name_of, read
 from lab.notebooks.parameters import declared
 from lab.results import display

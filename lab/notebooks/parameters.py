@@ -20,8 +20,8 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
 
+from lab.machine.printing import hint
 from lab.machine.reading import Mismatch, typed
-from lab.machine.spelling import hint
 from lab.models import engines
 from lab.models.connect import connect
 from lab.notebooks.documents import NotebookError, name_of, read, tags

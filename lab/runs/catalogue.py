@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.faults import DamagedFile
-from lab.machine.lines import MANIFEST
 from lab.machine.paths import runs_folder, shown
-from lab.machine.printing import visible
-from lab.machine.spelling import hint
+from lab.machine.printing import hint, visible
+from lab.machine.reading import MANIFEST
 from lab.models.replay import MissingRun
 from lab.runs.manifest import Manifest
 from lab.runs.run import EPISODES, FAULTS, LOCK, USAGE, writer

@@ -19,12 +19,12 @@ from functools import cache
 from typing import Any
 
 from lab.machine import progress
-from lab.machine.addresses import OPENAI
 from lab.machine.faults import Unavailable
 from lab.machine.paths import ROOT
 from lab.machine.secrets import clean_address, redact
 from lab.machine.versions import code_hash
 from lab.models.engines import split
+from lab.models.servers import OPENAI
 from lab.runs.crews import WorkerDied
 from lab.runs.playing import Ended, Play, play_one
 

@@ -16,10 +16,9 @@ from lab.machine import progress
 from lab.machine.faults import DamagedFile, Unavailable
 from lab.machine.paths import runs_folder
 from lab.models import engines
-from lab.models.backbone import Backbone, Ledger
+from lab.models.backbone import Backbone, Ledger, by_operator, summed
 from lab.models.cache import tell_damaged
 from lab.models.connect import connected
-from lab.models.usage import by_operator, summed
 from lab.runs import budget, open_files, recordings
 from lab.runs.execution import ACCOUNTS, Played, play_all
 from lab.runs.experiment import BadSetting, Experiment, Results, score_lines

@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
-from lab.machine.spelling import hint
+from lab.machine.printing import hint
 from lab.models.engines import parse
 from lab.results import tables
 from lab.runs.conditions import Condition, Metric, Settings

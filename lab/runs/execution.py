@@ -9,7 +9,7 @@ from functools import partial
 
 from lab.machine import progress
 from lab.machine.faults import Unavailable
-from lab.models import carried
+from lab.models import rules
 from lab.runs.crews import Crew, Processes, Threads
 from lab.runs.first_answers import FirstAnswers, malformed, raw_reply, unread, unreadable
 from lab.runs.playing import ACCOUNTS as ACCOUNTS  # this line and the next: what callers of play_all need, too
@@ -40,8 +40,8 @@ def play_all(
     Raises KeyboardInterrupt on Ctrl-C, after closing what was under way, and Unavailable where what answers, its data
     or the cluster is not there, since every further episode would fail alike.
     """
-    if any(own := carried.taken()):
-        play = partial(carried.played, own, play)
+    if any(own := rules.taken()):
+        play = partial(rules.played, own, play)
     pending = run.pending()
     suspects = run.deaths.suspects(pending)
     tasks = [task for task in pending if task not in suspects]

@@ -24,9 +24,8 @@ from lab.runs.first_answers import readings
 from lab.runs.manifest import Manifest
 from lab.runs.own_code import own_code
 from lab.runs.run import Episode
-from lab.viewer import generic
 from lab.viewer.steps import Exchange
-from lab.viewer.timeline import Timeline
+from lab.viewer.timeline import Timeline, cause, generic_timeline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +127,7 @@ class Experiment(ABC):
 
     def judged(self, episode: Episode) -> Judged:
         """What an episode came to, for lists and reports; it reads the result, and plays nothing."""
-        return Judged(0.0 if self.metric else None, generic.cause(episode.error)) if episode.failed else Judged(None)
+        return Judged(0.0 if self.metric else None, cause(episode.error)) if episode.failed else Judged(None)
 
     def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
         """What a run's headline is the mean of, from the episodes of whole groups; those that failed are among them.
@@ -147,7 +146,7 @@ class Experiment(ABC):
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
         """An episode as steps to look at. exchanges: its prompts and answers, in order, where they are at hand."""
-        return generic.timeline(episode, exchanges)
+        return generic_timeline(episode, exchanges)
 
     def recorded_as(self, task: str) -> str:
         """What a task is called in recordings, where what it names was called otherwise when they were made."""

@@ -15,7 +15,7 @@ from typing import Any
 from lab.machine.faults import Unavailable
 from lab.machine.printing import visible
 from lab.machine.secrets import redact
-from lab.models.usage import RULES_PATHS
+from lab.models.backbone import RULES_PATHS
 from lab.results.outcomes import Readings
 
 FIRST = 10  # answers of a run that decide whether it goes on; an episode of fewer has failed, whatever their share
@@ -52,7 +52,7 @@ class FirstAnswers:
 
 
 def paths_of(usage: Any) -> dict[str, int]:
-    """How often each path was taken, of an episode's usage by operator (`lab.models.usage.by_operator`)."""
+    """How often each path was taken, of an episode's usage by operator (`lab.models.backbone.by_operator`)."""
     total: dict[str, int] = {}
     for part in usage.values() if isinstance(usage, Mapping) else ():
         for path, count in (part.get("paths") or {}).items() if isinstance(part, Mapping) else ():

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.machine import progress
 from lab.machine.faults import MissingData, Unavailable
-from lab.machine.spelling import hint
+from lab.machine.printing import hint
 from lab.results.floors import CEILING, COLUMNS, FLOOR
 from lab.results.outcomes import Score
 from lab.results.statistics import Interval, bootstrap_means, wilson

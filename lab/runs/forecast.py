@@ -13,7 +13,7 @@ from lab.machine import progress
 from lab.machine.faults import DamagedFile
 from lab.machine.paths import shown
 from lab.machine.weights import seconds_of
-from lab.models import engines, usage
+from lab.models import backbone, engines
 from lab.models.local import runtime_of
 from lab.runs import recordings
 from lab.runs.catalogue import called, folders
@@ -144,9 +144,9 @@ def _estimate(model: str, engine: str, method: str, runs: Sequence[Manifest]) ->
     seconds = None if took.seconds is None else left * took.seconds
     missing = []
     priced = engines.parse(model).name
-    dollars = usage.price(priced, round(tokens_in), round(tokens_out))
+    dollars = backbone.price(priced, round(tokens_in), round(tokens_out))
     if dollars is None:
-        missing.append(f"dollars unknown: {shown(usage.PRICES)} has no price for {priced}; add a line")
+        missing.append(f"dollars unknown: {shown(backbone.PRICES)} has no price for {priced}; add a line")
     if seconds is None:
         missing.append(f"hours unknown: {took.source} tells no seconds of {model}; try a limit of 2 first")
     costs = (calls, tokens_in, tokens_out, dollars, seconds)

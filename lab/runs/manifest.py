@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.machine.lines import MANIFEST, REMEDY
-from lab.machine.reading import damaged, read_json, typed
+from lab.machine.reading import MANIFEST, REMEDY, damaged, read_json, typed
 from lab.machine.versions import code_hash, git_commit, package_versions
 from lab.models.cache import canonical
 

@@ -16,9 +16,8 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from lab.machine.paths import ROOT
-from lab.models.noise import corruption_of
 from lab.models.prompts import Prompt
-from lab.models.rules import rule_of
+from lab.models.rules import corruption_of, rule_of
 
 PLAIN = (str, bytes, int, float, bool, tuple, type(None))
 INSTALLED = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))

@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from importlib.metadata import entry_points
 from typing import Any, Self
 
-from lab.machine.spelling import hint
+from lab.machine.printing import hint
 from lab.runs.experiment import BadSetting, Experiment
 from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript

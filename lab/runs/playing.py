@@ -18,9 +18,9 @@ from lab.machine import progress
 from lab.machine.faults import BackendDied, MissingData, Unavailable
 from lab.machine.paths import ROOT
 from lab.machine.secrets import redact
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import MalformedAnswer
+from lab.models.client import EndpointError
 from lab.models.rendering import PromptTooLong
-from lab.models.retries import EndpointError
 from lab.runs.run import Episode
 
 # Errors of the operating system (a full disk, a deleted file) are failures of the machine, whichever code raised them:

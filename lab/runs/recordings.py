@@ -30,9 +30,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from lab.machine import progress
 from lab.machine.faults import DamagedFile
 from lab.machine.files import write_atomically
-from lab.machine.lines import MANIFEST
 from lab.machine.paths import recordings_folder
-from lab.machine.reading import damaged, read_json, read_table
+from lab.machine.reading import MANIFEST, damaged, read_json, read_table
 from lab.models import engines
 from lab.models.cache import RECORDING, AnswerCache
 from lab.models.prompts import digests

@@ -29,10 +29,9 @@ from typing import IO, Any, TypeVar
 from lab.machine import progress
 from lab.machine.faults import DamagedFile
 from lab.machine.files import append_durably, write_atomically
-from lab.machine.lines import MANIFEST, Line, lines_in, sealed
-from lab.machine.lines import read_lines as read_lines  # of a run's files, for whoever reads them
 from lab.machine.paths import notebook_name, runs_folder
-from lab.machine.reading import damaged
+from lab.machine.reading import MANIFEST, Line, damaged, lines_in, sealed
+from lab.machine.reading import read_lines as read_lines  # of a run's files, for whoever reads them
 from lab.models.replay import ANSWERS
 from lab.runs.deaths import Deaths
 from lab.runs.first_answers import paths_of

@@ -20,7 +20,7 @@ from lab.runs.experiment import Results
 from lab.runs.first_answers import readings
 from lab.runs.run import writer
 from lab.viewer.episodes import NoScores, StoredRun
-from lab.viewer.generic import cause
+from lab.viewer.timeline import cause
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from lab.machine import progress
 from lab.machine.faults import MissingData
-from lab.machine.spelling import hint
+from lab.machine.printing import hint
 from lab.models.backbone import Ledger
 from lab.models.cache import canonical
 from lab.results.outcomes import Judged, Score

@@ -2,9 +2,9 @@
 
 A program has the standard library, the files it is given, a working folder that is removed when it ends, and nothing
 else: no network, no environment, no other file of the host, no second process, bounded memory, time, threads, output,
-disk. Three things of the kernel hold it, and need no rights and no packages: Landlock (`landlock`) for files, a filter
-of system calls (`system_calls`), and resource limits (`first_steps`). Programs run only after our own have failed to
-get out on this machine (`selftest`).
+disk. Three things of the kernel hold it, and need no rights and no packages: Landlock for files, a filter of system
+calls (both in `confinement`), and resource limits (`first_steps`). Programs run only after our own have failed to get
+out on this machine (`selftest`).
 
 What is not held: a program can ask whether a host path exists, how large and how old it is, never what is in it.
 Threads, processor time and disk are checked every 20 ms; a program can exceed their limits between two checks.
@@ -19,8 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from lab.machine.doctor import Check
-from lab.sandbox.interpreter import interpreter
-from lab.sandbox.program import Job, Limits, Result, SandboxFailed, SandboxUnavailable, prepared
+from lab.sandbox.program import Job, Limits, Result, SandboxFailed, SandboxUnavailable, interpreter, prepared
 from lab.sandbox.selftest import examine
 from lab.sandbox.watching import watched
 

@@ -7,10 +7,8 @@ import os
 import socket
 import subprocess
 
-from lab.sandbox import landlock
-from lab.sandbox.interpreter import environment, interpreter
-from lab.sandbox.program import MAIN, MB, Job
-from lab.sandbox.system_calls import OWN_PID, program_filter
+from lab.sandbox.confinement import OWN_PID, program_filter, ruleset, version
+from lab.sandbox.program import MAIN, MB, Job, environment, interpreter
 
 # Runs as `python -c BOOTSTRAP MAIN PARENT RULES FLAGS OWN_PID FILTER LIMIT=VALUE...`. Each further import would cost
 # milliseconds. Importing ctypes also makes Python list the library's folder, which it cannot do later.
@@ -74,7 +72,7 @@ def start(job: Job) -> tuple[subprocess.Popen[bytes], socket.socket]:
     Raises OSError if the machine cannot start a process.
     """
     began, stdin = socket.socketpair()
-    with stdin, landlock.ruleset(job.folder, [*interpreter().readable, *job.shared.values()]) as rules:
+    with stdin, ruleset(job.folder, [*interpreter().readable, *job.shared.values()]) as rules:
         process = subprocess.Popen(
             command(job, rules),
             stdin=stdin.fileno(),
@@ -89,7 +87,7 @@ def start(job: Job) -> tuple[subprocess.Popen[bytes], socket.socket]:
 
 
 def command(job: Job, rules: int) -> list[str]:
-    """The command that confines itself and then runs the job's code. rules: a descriptor of `landlock.ruleset`."""
+    """The command that confines itself and then runs the job's code. rules: a descriptor of `ruleset`."""
     limits = {
         "AS": job.limits.memory_mb * MB,
         "CPU": math.ceil(job.cpu_s) + 1,  # should `watching` look too late
@@ -100,7 +98,7 @@ def command(job: Job, rules: int) -> list[str]:
         # Of the user's, of which all processes have one supply: beyond it, nobody could make a timer any more.
         "SIGPENDING": 64,
     }
-    unlogged = int(landlock.version() >= 7)  # LANDLOCK_RESTRICT_SELF_LOG_SAME_EXEC_OFF: no refusal fills the audit log
-    confinement = [str(value) for value in (os.getpid(), rules, unlogged, OWN_PID)]
-    confinement += [program_filter().hex(), *(f"RLIMIT_{name}={value}" for name, value in limits.items())]
-    return interpreter().command("-c", BOOTSTRAP, MAIN, *confinement)
+    unlogged = int(version() >= 7)  # LANDLOCK_RESTRICT_SELF_LOG_SAME_EXEC_OFF: no refusal fills the audit log
+    arguments = [str(value) for value in (os.getpid(), rules, unlogged, OWN_PID)]
+    arguments += [program_filter().hex(), *(f"RLIMIT_{name}={value}" for name, value in limits.items())]
+    return interpreter().command("-c", BOOTSTRAP, MAIN, *arguments)

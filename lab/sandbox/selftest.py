@@ -7,9 +7,8 @@ import os
 from pathlib import Path
 
 from lab.machine.scratch import scratch_folder
-from lab.sandbox import landlock
-from lab.sandbox.interpreter import environment
-from lab.sandbox.program import MB, Limits, SandboxFailed, SandboxUnavailable, prepared
+from lab.sandbox import confinement
+from lab.sandbox.program import MB, Limits, SandboxFailed, SandboxUnavailable, environment, prepared
 from lab.sandbox.watching import watched
 
 ALLOWED_MB = 256
@@ -56,7 +55,7 @@ print(json.dumps([open("given/file.txt").read(), open_doors]))
 
 def examine() -> None:
     """Raises SandboxUnavailable, saying what came through, unless the sandbox contains every attempt."""
-    if not landlock.version():
+    if not confinement.version():
         raise SandboxUnavailable("the kernel has no Landlock, or it is switched off")
     with scratch_folder("sandbox-test-") as host:
         (host / "canary").write_text("secret")

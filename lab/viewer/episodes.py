@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from lab.machine.faults import MissingData
-from lab.models import engines, usage
-from lab.models.usage import Cost
+from lab.models import backbone, engines
+from lab.models.backbone import Cost
 from lab.results.outcomes import Judged, Score
 from lab.runs.collecting import by_group
 from lab.runs.experiment import Experiment
 from lab.runs.manifest import Manifest
 from lab.runs.run import EPISODES, FAULTS, USAGE, Episode, read_lines
-from lab.viewer import generic, transcripts
+from lab.viewer import transcripts
 from lab.viewer.steps import cost_in_words
-from lab.viewer.timeline import Timeline
+from lab.viewer.timeline import Timeline, cause, generic_timeline
 
 
 class NoScores(ValueError):
@@ -93,7 +93,7 @@ class StoredRun:
         """What a finished episode came to. Its score is None where what it is scored with is not on this machine."""
         episode = self._episode(task)
         try:
-            return self.setup.judged(episode) if self.setup else Judged(None, generic.cause(episode.error))
+            return self.setup.judged(episode) if self.setup else Judged(None, cause(episode.error))
         except MissingData as error:
             return Judged(None, str(error))
 
@@ -109,9 +109,9 @@ class StoredRun:
         else:
             notes.append("Prompts and answers are left out; ask for them with prompts=True, or --prompts.")
         try:
-            made = (self.setup or generic).timeline(episode, exchanges)
+            made = self.setup.timeline(episode, exchanges) if self.setup else generic_timeline(episode, exchanges)
         except MissingData as error:
-            made = generic.timeline(episode, exchanges)
+            made = generic_timeline(episode, exchanges)
             notes.append(f"Only what was kept: {error}")
         facts = {"engine": engines.parse(self.manifest.engine).label, "run": self.folder.name}
         return replace(
@@ -122,7 +122,7 @@ class StoredRun:
     def _episode(self, task: str) -> Episode:
         if task not in self.episodes:
             there = ", ".join(list(self.episodes)[:5]) or "none"
-            why = generic.cause(self.not_measured.get(task))
+            why = cause(self.not_measured.get(task))
             measured = f", which was not measured ({why})" if why else ""
             raise ValueError(f"{self.folder.name} has no episode of {task}{measured}; some that it has: {there}")
         return self.episodes[task]
@@ -131,7 +131,7 @@ class StoredRun:
         parts: list[Mapping[str, Any]] = list((self.usage.get(task) or {}).values())
         if not parts:
             return {}
-        total = usage.summed(parts)
+        total = backbone.summed(parts)
         cost = Cost(total["calls"], total["tokens in"], total["tokens out"])
         return {"took": cost_in_words(cost, total["dollars"])}
 

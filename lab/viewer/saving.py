@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from lab.machine.files import write_atomically
 from lab.results.exports import text
 from lab.runs.showing import RunSummary
-from lab.viewer import generic, pages
+from lab.viewer import pages
 from lab.viewer.episodes import StoredRun
 from lab.viewer.steps import plain
-from lab.viewer.timeline import Timeline, written
+from lab.viewer.timeline import Timeline, cause, written
 
 WHOLE = 20_000_000  # characters of all episodes in one page, which a browser opens in a few seconds
 ENDINGS = {"": "a folder of pages", ".html": "one page", ".jsonl": "messages", ".parquet": "messages"}
@@ -92,7 +92,7 @@ def _ended(run: StoredRun, task: str) -> tuple[str, bool | None, float | None, s
     """State, verdict, score and the reason why it is not better."""
     if task not in run.episodes:
         why = run.not_measured.get(task)
-        return ("pending", None, None, "") if why is None else ("not measured", None, None, generic.cause(why))
+        return ("pending", None, None, "") if why is None else ("not measured", None, None, cause(why))
     judged, failed = run.judged(task), run.episodes[task].failed
     verdict = False if failed or judged.score == 0 else True if judged.score == 1 else None
     return "failed" if failed else "scored", verdict, judged.score, judged.reason

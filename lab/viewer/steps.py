@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from lab.models.usage import Cost
+from lab.models.backbone import Cost
 
 MARKS = {True: "✓", False: "✗", None: "•"}
 DIVERGED = "◆ first difference"
@@ -16,7 +16,7 @@ LINE = 1000  # characters of a title or a reason in a page's line; what is longe
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One prompt and what came back. messages: role and content, as sent. path: how it was read (`usage.Call`)."""
+    """One prompt and what came back. messages: role and content, as sent. path: how it was read (`backbone.Call`)."""
 
     operator: str
     messages: tuple[Mapping[str, str], ...]

@@ -7,15 +7,20 @@ draws it, and escapes all of it there, since most of its text was written by a m
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine.files import write_atomically
 from lab.machine.printing import visible
-from lab.viewer.steps import DIVERGED, Step, details, plain
+from lab.models.backbone import Cost
+from lab.viewer.steps import DIVERGED, Exchange, Step, details, plain
+
+if TYPE_CHECKING:
+    from lab.runs.run import Episode
+
 
 COLUMNS = 150  # characters of two episodes side by side, as text
 
@@ -182,3 +187,37 @@ def _abreast(texts: Sequence[str], width: int, between: str = "|") -> list[str]:
     rows: Sequence[int] = range(max(map(len, sides)))
     pairs = ([side[n] if n < len(side) else "" for side in sides] for n in rows)
     return [f"{left:<{width}} {between} {right}".rstrip() for left, right in pairs]
+
+
+def generic_timeline(episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
+    """The timeline of any episode, of which an experiment may tell more.
+
+    A step a call, then the result as it was kept, or the error that the agent failed with.
+    """
+    steps = [
+        Step(title=exchange.operator, action=exchange.answer, exchanges=(exchange,), cost=exchange.cost)
+        for exchange in exchanges
+    ]
+    if episode.error is None:
+        last = Step(title="result", observation=episode.result)
+    else:
+        last = Step(title="failed", verdict=False, reason=cause(episode.error), observation=episode.error)
+    return Timeline(title=episode.task, steps=(*steps, last))
+
+
+def cause(error: str | None) -> str:
+    """A traceback's last line; "" for none."""
+    return (error or "").strip().rpartition("\n")[2].strip()
+
+
+def dealt(exchanges: Sequence[Exchange], counts: Sequence[int]) -> list[tuple[Exchange, ...]]:
+    """The exchanges of each step, by how many calls it made; none for all where the numbers do not add up."""
+    if sum(counts) != len(exchanges):
+        return [()] * len(counts)
+    left: Iterator[Exchange] = iter(exchanges)
+    return [tuple(next(left) for _ in range(count)) for count in counts]
+
+
+def cost_of(exchanges: Sequence[Exchange]) -> Cost | None:
+    """What they took together; None for none."""
+    return sum((exchange.cost for exchange in exchanges), Cost()) if exchanges else None

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 from lab.machine.faults import MissingData, Unavailable
 from lab.machine.versions import code_hash
 from lab.models import engines
-from lab.models.backbone import Answer, Backbone, Ledger
+from lab.models.backbone import Answer, Backbone, Cost, Ledger
 from lab.models.connect import connected
 from lab.models.prompts import Prompt
 from lab.models.rendering import rendered
 from lab.models.replay import ANSWERS, Replay
-from lab.models.usage import Cost
 from lab.viewer.steps import Exchange
 
 if TYPE_CHECKING:

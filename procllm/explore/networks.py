@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from ipywidgets import HTML, BoundedIntText, Dropdown, HBox, Image, IntSlider, Layout, Textarea, VBox
 
-from lab.explore.controls import STYLE, engine_box, on_change
-from lab.explore.panel import Action, Panel, escaped, png, row, warning, words
+from lab.explore.controls import STYLE, Action, Panel, engine_box, escaped, on_change, png, row, warning, words
 from lab.models import engines as engine_strings
 from lab.models.connect import connected
 from lab.models.engines import MODELS

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from lab.machine.spelling import hint
+from lab.machine.printing import hint
 from scripts.encyclopedia.articles import Paragraph, paragraph
 from scripts.encyclopedia.chains import answers_otherwise, links
 from scripts.encyclopedia.contexts import distractors

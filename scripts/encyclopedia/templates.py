@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
+from lab.machine.printing import hint
 from lab.machine.reading import read_yaml
-from lab.machine.spelling import hint
 
 Split = Literal["writing", "reporting"]
 SPLITS: tuple[Split, ...] = ("writing", "reporting")

@@ -12,8 +12,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from lab.machine.printing import hint
 from lab.machine.reading import read_yaml
-from lab.machine.spelling import hint
 from scripts.encyclopedia.templates import SPLITS, Split
 from worlds.web.tables import TABLES, Table
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from lab.machine.spelling import hint
+from lab.machine.printing import hint
 from lab.models import engines
 from lab.models.connect import connected
 from lab.results.exports import readable

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, cast
 
 from lab.models.backbone import Answer, Ledger
 from lab.models.cache import key_of
-from lab.models.noise import corrupted
 from lab.models.prompts import Prompt
+from lab.models.rules import corrupted
 from sdp.adapters.assistantbench.adapter import FORCED_AFTER
 from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, JUDGE
 from sdp.experiments import assistantbench

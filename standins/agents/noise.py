@@ -30,8 +30,8 @@ from agents.prompts import (
     written,
 )
 from agents.worlds import multihop, scienceworld, travelplanner
-from lab.models.noise import Corruption, corruption, verdict
 from lab.models.prompts import AnswerModel, FreeText
+from lab.models.rules import Corruption, corruption, verdict
 from standins.agents.planning_noise import another_name, beside_the_point, left_out, left_unlinked, misjudged, solved
 from worlds.travelplanner.itinerary import SLOTS
 from worlds.travelplanner.world import EMPTY

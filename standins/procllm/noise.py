@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from lab.models.noise import corruption, verdict
+from lab.models.rules import corruption, verdict
 from procllm.actions import Action, Append, Read, Response, Verify, Write, stated
 from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFields
 

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
-from lab.models.noise import corruption
 from lab.models.prompts import AnswerModel
-from lab.models.rules import rule
+from lab.models.rules import corruption, rule
 from standins.statefactory.languages import Entities, language_of
 from standins.statefactory.noise import noisy_interpret, noisy_perceive, noisy_refine
 from statefactory.prompts import ITEMS, InterpretFields, Modules, PerceiveFields, RefineFields, modules

@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
-from lab.models.noise import corruption
-from lab.models.rules import rule
+from lab.models.rules import corruption, rule
 from standins.statefactory import alfworld
 from standins.statefactory.alfworld import AGENT, LAMP, NAME, NAMES, NOTHING, TOOLS, TREATMENTS, kind, placed
 from standins.statefactory.forms import as_facts

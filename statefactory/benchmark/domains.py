@@ -12,7 +12,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from lab.machine.paths import ROOT, choose_data, official_data
+from lab.machine.datasets import choose_data
+from lab.machine.paths import ROOT, official_data
 from statefactory.benchmark.labels import RULES, Recipe, Rule
 from worlds.base import Expert, ListingWorld, NoSolution
 

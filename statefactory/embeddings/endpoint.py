@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from lab.machine.addresses import client_settings, stated_address
 from lab.machine.secrets import clean_address
-from lab.models.client import Client, body_json
-from lab.models.endpoint import LONGEST_WAIT, PATIENCE, TIMEOUT
-from lab.models.replies import error_in
-from lab.models.retries import EndpointError, NotThisApi, gets_through, refused, with_retries
+from lab.models.client import Client, EndpointError, NotThisApi, body_json, gets_through, refused, with_retries
+from lab.models.endpoint import PATIENCE, TIMEOUT
+from lab.models.parsing import error_in
+from lab.models.servers import client_settings, stated_address
 from statefactory.embeddings.vectors import sendable, unit
 
 if TYPE_CHECKING:
@@ -50,13 +49,13 @@ class EndpointModel:
         import openai
 
         try:
-            return with_retries(lambda: self._once(texts), self.address, PATIENCE, LONGEST_WAIT, self._others)
+            return with_retries(lambda: self._once(texts), self.address, PATIENCE, self._others)
         except openai.APIStatusError as error:
             refusal: EndpointError = refused(error, self.address, self._others)
         raise refusal  # outside the handler: no context that holds the request, and with it the key
 
     def _others(self) -> bool:
-        return gets_through(lambda: self._once(["OK"]), self.address, PATIENCE, LONGEST_WAIT)
+        return gets_through(lambda: self._once(["OK"]), self.address, PATIENCE)
 
     def _once(self, texts: list[str]) -> list[list[float]]:
         def send(sdk: Any) -> Any:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ipywidgets import HTML, Combobox, Dropdown, Image, IntSlider, Layout, Text, VBox
 
-from lab.explore.controls import STYLE, WIDE, engine_box, on_change
-from lab.explore.panel import Action, Panel, escaped, png, row, warning, words
+from lab.explore.controls import STYLE, WIDE, Action, Panel, engine_box, escaped, on_change, png, row, warning, words
 from lab.models import engines as engine_strings
 from lab.models.backbone import Backbone
 from lab.models.connect import connected

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lab.models.backbone import Answer, Backbone, Ledger
+from lab.models.backbone import Answer, Backbone, Cost, Ledger, cost_of
 from lab.models.prompts import Prompt
-from lab.models.usage import Cost, cost_of
 
 
 class OutOfBudget(RuntimeError):

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from agents.environment import Environment
 from agents.history import CALLS, FINISHED, INVALID, NO_ANSWER, STEPS, History, Turn
-from lab.models.usage import Cost
+from lab.models.backbone import Cost
 from statefactory.planning.budget import Meter, OutOfBudget
 from statefactory.planning.lookahead import Lookahead
 from statefactory.planning.paths import Path

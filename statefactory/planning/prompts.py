@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, create_model
 
 from agents.answers import Act, labelled
 from agents.prompts import HISTORY, OBSERVED, VALID, ActFields, act_form, world_prompt
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import MalformedAnswer
 from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields, Listing, Prompt
 from statefactory.planning.paths import Step

@@ -9,8 +9,7 @@ from typing import Protocol
 
 from pydantic import Field, create_model
 
-from lab.models.backbone import Backbone
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import Backbone, MalformedAnswer
 from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from statefactory.planning.paths import Path, Step

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from lab.models.backbone import Backbone
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import Backbone, MalformedAnswer
 from statefactory.planning.paths import Path
 from statefactory.planning.prompts import predict_prompt
 from worlds.pool import Pool

@@ -15,7 +15,7 @@ from typing import Any
 
 from lab.machine import weights
 from lab.machine.files import write_atomically
-from lab.machine.weight_sources import folder
+from lab.machine.weights import folder
 
 # Models of lab/machine/weights.yaml that have a name here.
 DEQUANTISED = ("smollm2-135m", "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b")

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
+from lab.machine.printing import hint
 from lab.machine.reading import check_fields
-from lab.machine.spelling import hint
 
 Loss = Literal["all_prefixes", "outcome"]
 Goals = Literal["own", "blind"]

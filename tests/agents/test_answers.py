@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from agents.answers import MOST_STEPS, Graph, Judged, Plan, Sentence, SubGoal, in_form, read
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import MalformedAnswer
 from lab.models.prompts import FreeText
 
 KINDS = (Plan, Graph, Judged, Sentence)

@@ -12,9 +12,8 @@ from agents.answers import Act, ActInForm
 from agents.environment import Observation
 from agents.play import Play, Schema, Settings
 from agents.worlds import alfworld, blocksworld, multihop
-from lab.models.backbone import Answer
+from lab.models.backbone import Answer, Call
 from lab.models.prompts import Prompt
-from lab.models.usage import Call
 from statefactory.planning.prompts import ChooseFields, Listed
 
 TAKEN = {

@@ -16,9 +16,8 @@ from agents.play import SHOWN, Settings
 from agents.prompts import CUT_OFF, ActFields, Past, react_prompt, without_oldest, written
 from agents.react import react
 from chat_server import ChatServer
-from lab.models.backbone import Ledger
+from lab.models.backbone import Ledger, MalformedAnswer
 from lab.models.connect import connect
-from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import FreeText
 from staircase import staircase
 

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from asking import Asking
-from lab import overview
-from lab.__main__ import _parser, main
+from lab import arguments
+from lab.__main__ import DO, main
+from lab.machine.datasets import choose_data
 from lab.machine.faults import MissingData
-from lab.machine.paths import ROOT, choose_data, official_data
+from lab.machine.paths import ROOT, official_data
 from lab.runs.collecting import collect
 
 
@@ -23,34 +24,21 @@ def test_without_arguments_a_map_of_all_commands_is_printed(capsys: pytest.Captu
     told = capsys.readouterr()
     for name in ("doctor", "data", "model", "run", "record", "check", "eval", "show"):
         assert f"\n  {name}  " in told.out and f"python -m lab {name}" in told.out
-    assert not told.err and max(map(len, told.out.splitlines())) <= overview.WIDTH
-
-
-def test_help_has_the_same_map(capsys: pytest.CaptureFixture[str]) -> None:
-    main([])
-    printed = capsys.readouterr().out
-    with pytest.raises(SystemExit) as end:
-        main(["--help"])
-    assert end.value.code == 0 and printed in capsys.readouterr().out
+    assert not told.err and max(map(len, told.out.splitlines())) <= arguments.WIDTH
 
 
 @pytest.mark.parametrize(
-    "command", [one for group in overview.COMMANDS.values() for one in group], ids=lambda c: c.name
+    "command", [one for group in arguments.COMMANDS.values() for one in group], ids=lambda c: c.name
 )
-def test_every_example_of_the_map_is_a_command_that_parses(command: overview.Command) -> None:
+def test_every_example_of_the_map_is_a_command_that_parses(command: arguments.Command) -> None:
     words = shlex.split(command.example)
-    assert command.example.startswith(command.name) and _parser().parse_args(words).do
+    assert command.example.startswith(command.name) and arguments.parser(DO).parse_args(words).do
 
 
 def test_a_wrong_command_is_an_error_that_lists_the_right_ones(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["look"])
     assert end.value.code == 2 and "'doctor'" in capsys.readouterr().err
-
-
-def test_the_notebook_of_the_examples_is_there() -> None:
-    assert any("0_tour" in command.example for group in overview.COMMANDS.values() for command in group)
-    assert (ROOT / "notebooks" / "0_tour.ipynb").is_file()
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["record", "--help"], ["model"]], ids=" ".join)

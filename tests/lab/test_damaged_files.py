@@ -1,4 +1,4 @@
-"""Damaged files of all kinds: what is whole is used, and the rest is named (benchmarks/campaign_damaged_files.py)."""
+"""Damaged files of all kinds: what is whole is used, and the rest is named. SLOW=1 plays all cases."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ import pytest
 
 from damage import FAULTS, Case, cases, played
 
-SOME = list(cases())[::7]  # of every group and kind of damage
 
-
-@pytest.mark.parametrize("case", SOME, ids=lambda case: f"{case.group}, {case.name}")
+@pytest.mark.parametrize(
+    "case",
+    [
+        # Every seventh: of each group and kind of damage.
+        pytest.param(case, id=f"{case.group}, {case.name}", marks=[pytest.mark.slow] if number % 7 else [])
+        for number, case in enumerate(cases())
+    ],
+)
 def test_a_damaged_file_is_mended_or_named_and_never_believed(case: Case) -> None:
     with tempfile.TemporaryDirectory() as folder:  # pytest's own may be entered by its user alone
         Path(folder).chmod(0o755)

@@ -12,12 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.models.backbone import Answer
+from lab.models.backbone import Answer, Call, MalformedAnswer
 from lab.models.connect import connect
 from lab.models.engines import parse
-from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
-from lab.models.usage import Call
 from procllm.actions import Action, Append, Read, Response, Verify, Write, stated
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE, PLACEBO, network_of
 from procllm.domains import NAMES, domain

@@ -13,11 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from lab.models.backbone import Answer, Ledger
+from lab.models.backbone import Answer, Call, Cost, Ledger, MalformedAnswer
 from lab.models.engines import parse
-from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Fields, Prompt
-from lab.models.usage import Call, Cost
 from lab.viewer.steps import Change
 from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, in_room, rolls, rooms
 from sdp.loop import Settings, UnreachablePlan, plain, run_episode

@@ -14,12 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cellar import Cellar, CellarAdapter, Purse, holds
-from lab.models.backbone import Ledger
+from lab.models.backbone import Cost, Ledger, MalformedAnswer
 from lab.models.connect import connect
-from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.rules import rule
-from lab.models.usage import Cost
 from sdp.adapters.corridor import Corridor, CorridorAdapter, rooms
 from sdp.loop import Settings, run_episode
 from sdp.markov import markov_test, previous_state

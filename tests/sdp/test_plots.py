@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from cellar import Cellar, CellarAdapter
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import MalformedAnswer
 from lab.results import drawing
 from odd_texts import ODD
 from sdp.adapters.corridor import Corridor, CorridorAdapter

@@ -19,13 +19,12 @@ from hypothesis import strategies as st
 
 import chat_server as chat
 from chat_server import ChatServer, Request
-from lab.models.backbone import Answer, Backbone, Ledger
+from lab.models.backbone import Answer, Backbone, Call, Ledger, by_operator
 from lab.models.connect import connect
 from lab.models.endpoint import Endpoint
 from lab.models.engines import parse
 from lab.models.prompts import Prompt
 from lab.models.rendering import PromptTooLong
-from lab.models.usage import Call, by_operator
 from standins.statefactory.languages import UnknownLanguage
 from statefactory.extraction import Trace, extract, read_trace
 from statefactory.predictors.factored import StateFactory, trace_rewards

@@ -20,10 +20,10 @@ import pytest
 
 from chat_server import ChatServer, Request, Response, echoes_key, no_json, status
 from lab.machine import weights as pinned_weights
-from lab.machine.addresses import MissingKey
 from lab.machine.faults import Unavailable
 from lab.machine.weights import WrongHash
-from lab.models.retries import EndpointError, EndpointUnavailable
+from lab.models.client import EndpointError, EndpointUnavailable
+from lab.models.servers import MissingKey
 from statefactory.embeddings import MissingEmbedder, known, open_embedder, weights
 from statefactory.embeddings.cache import Cached, VectorFile
 from statefactory.embeddings.checks import checks

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.explore import panel as parts
+from lab.explore import controls as parts
 from statefactory.explore import rewards
 from statefactory.explore.rewards import Rewards, Selection, edited, facts, follow, price
 from statefactory.predictors import METHODS, Predictor, PredictorSettings, register

@@ -15,13 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.models import noise
-from lab.models.backbone import Answer, Ledger
+from lab.models import rules
+from lab.models.backbone import Answer, Call, Ledger, MalformedAnswer
 from lab.models.connect import connect
 from lab.models.engines import parse
-from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Fields, Prompt
-from lab.models.usage import Call
 from standins.statefactory import languages
 from standins.statefactory.answers import UNPARSED
 from standins.statefactory.languages import language_of
@@ -368,7 +366,7 @@ def corrupted(level: Level, operator: str, seed: int) -> tuple[Entity, ...]:
     key = "goal" if operator == "interpret" else "state"
     about = {} if operator == "refine" else {"thinking": ""}
     answer = prompt.answer(**about, **{key: at_level(KITCHEN, level)})
-    return from_level(getattr(noise.corrupted(prompt, fields, answer, Random(seed)), key))
+    return from_level(getattr(rules.corrupted(prompt, fields, answer, Random(seed)), key))
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -378,7 +376,7 @@ def test_an_answer_without_objects_has_nothing_to_corrupt(level: Level, operator
     fields = prompt.fill(goal=GOAL, action="look", **GIVEN[operator])
     empty = {"thinking": "", "state": (), "goal": ()}
     answer = prompt.answer(**{name: empty[name] for name in prompt.answer.model_fields})
-    assert noise.corrupted(prompt, fields, answer, Random(0)) == answer
+    assert rules.corrupted(prompt, fields, answer, Random(0)) == answer
 
 
 def test_every_kind_of_mistake_is_made() -> None:

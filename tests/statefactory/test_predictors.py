@@ -12,11 +12,9 @@ import numpy as np
 import pytest
 
 from lab import connect
-from lab.models.backbone import Answer
+from lab.models.backbone import Answer, Call, MalformedAnswer
 from lab.models.engines import parse
-from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
-from lab.models.usage import Call
 from lab.runs.collecting import collect
 from plain_routing import HashedEmbedder
 from statefactory.benchmark import Pair, Row, build

@@ -13,12 +13,10 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from lab.machine.faults import BackendDied
-from lab.models.backbone import Backbone, Ledger
+from lab.models.backbone import Backbone, Ledger, by_operator
 from lab.models.connect import connect
-from lab.models.noise import corruption, verdict
 from lab.models.prompts import AnswerModel, Fields, Prompt
-from lab.models.rules import rule
-from lab.models.usage import by_operator
+from lab.models.rules import corruption, rule, verdict
 from lab.results.outcomes import Judged
 from lab.runs.execution import Play, Played, play_all
 from lab.runs.experiment import Experiment

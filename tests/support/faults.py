@@ -26,11 +26,10 @@ from asking import ASK, QUESTIONS, manifest
 from chat_server import ChatServer, Request, Response
 from lab.machine import progress
 from lab.machine.faults import Unavailable
-from lab.models import endpoint
-from lab.models.backbone import Backbone, Ledger
+from lab.models import client
+from lab.models.backbone import Backbone, Ledger, by_operator
 from lab.models.cache import AnswerCache
 from lab.models.connect import connect
-from lab.models.usage import by_operator
 from lab.runs.execution import Played, play_all
 from lab.runs.run import Episode, Run
 
@@ -157,7 +156,7 @@ class Once(Run):
 def campaign(folder: Path, episodes: int, seed: int, workers: int, patience: float) -> Outcome:
     """Play the episodes on threads against a troubled server until each is scored, failed or not measured."""
     troubled, said, began, stops = Troubled(seed), io.StringIO(), time.monotonic(), 0
-    with ChatServer(troubled) as server, patch.object(endpoint, "LONGEST_WAIT", WAIT), redirect_stderr(said):
+    with ChatServer(troubled) as server, patch.object(client, "LONGEST_WAIT", WAIT), redirect_stderr(said):
         said_at_once = patch.object(progress, "LOG_PAUSE", 0.0)
         with patch.dict(os.environ, {"OPENAI_BASE_URL": server.address}):
             backbone = connect(f"small?patience={patience}&timeout={TIMEOUT}", cache=AnswerCache(folder / "a.sqlite"))

@@ -33,22 +33,18 @@ from unittest.mock import patch
 from asking import Asking
 from faults import cached_values
 from lab.machine.faults import Unavailable
-from lab.models import endpoint
-from lab.models import usage as accounting
+from lab.models import backbone as accounting
+from lab.models import client
 from lab.runs.collecting import collect
 from lab.runs.experiment import Results
 
 TASKS, POISON = 6, 0  # tasks of a run, a question each, and which of them meets the junk
 TIMEOUT, PATIENCE = 0.4, 0.7  # seconds
 TOO_LONG = 6.0  # seconds of a run of which one question is given up after PATIENCE
-ENDLESS = (
-    12.0,
-    400 * 2**20,
-)  # seconds and bytes after which even endless junk ends, so that a client that takes it all survives
+ENDLESS = 12.0, 400 * 2**20  # seconds and bytes after which junk ends, so that a client that takes it all survives
 TRUTH = {"shelf": 50, "why": "it is free, and near the door"}
 TEXT = json.dumps(TRUTH)
 RIGHT = {"shelves": [TRUTH["shelf"]]}
-HARM = ("crashes", "hangs", "runs stopped", "junk accepted", "junk cached", "episodes lost", "wrong totals")
 BOX = re.compile(r"Box (\d+)")
 
 Send = Callable[[socket.socket], None]
@@ -400,14 +396,13 @@ class Verdict:
     """What became of a run that met a kind of junk: what should not be, by kind of harm; nothing if all is well."""
 
     junk: Junk
-    seconds: float = 0.0
     harm: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, kind: str, what: str) -> None:
         self.harm.setdefault(kind, []).append(what)
 
 
-def tried(junk: Junk, folder: Path, workers: int = 1) -> Verdict:
+def tried(junk: Junk, folder: Path) -> Verdict:
     """Play a run that meets the junk, then again with the server mended, and judge what became of each episode."""
     verdict, cache, prices = Verdict(junk), folder / "answers.sqlite", folder / "prices.yaml"
     prices.write_text("small: {input: 10, output: 100}\n")
@@ -416,18 +411,17 @@ def tried(junk: Junk, folder: Path, workers: int = 1) -> Verdict:
         settings = {name: str(value) for name, value in about.items()}
         with (
             patch.dict(os.environ, settings),
-            patch.object(endpoint, "LONGEST_WAIT", 0.1),
+            patch.object(client, "LONGEST_WAIT", 0.1),
             patch.object(accounting, "PRICES", prices),
         ):
             began = time.monotonic()
-            met = _played(workers, verdict)
-            verdict.seconds = time.monotonic() - began
-            if verdict.seconds > TOO_LONG:
-                verdict.add("hangs", f"{verdict.seconds:.1f} s")
+            met = _played(verdict)
+            if (seconds := time.monotonic() - began) > TOO_LONG:
+                verdict.add("hangs", f"{seconds:.1f} s")
             if met:
                 _judge(met, verdict)
             server.junk = None
-            again = _played(workers, verdict)
+            again = _played(verdict)
     if again:
         _judge_mended(again, verdict)
     for value in cached_values(cache) if cache.exists() else []:
@@ -436,11 +430,11 @@ def tried(junk: Junk, folder: Path, workers: int = 1) -> Verdict:
     return verdict
 
 
-def _played(workers: int, verdict: Verdict) -> Results[Any] | None:
+def _played(verdict: Verdict) -> Results[Any] | None:
     setup = Alone(engine=f"small?patience={PATIENCE}&timeout={TIMEOUT}", count=TASKS)
     try:
         with redirect_stderr(io.StringIO()):
-            return collect(setup, workers=workers, run="run", record=True, show_progress=False)
+            return collect(setup, workers=1, run="run", record=True, show_progress=False)
     except Unavailable as error:
         verdict.add("runs stopped", str(error)[:150])
     except Exception as error:

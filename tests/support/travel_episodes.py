@@ -6,11 +6,10 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from lab.models.backbone import Answer, Backbone, Ledger
+from lab.models.backbone import Answer, Backbone, Call, Ledger
 from lab.models.connect import connect
 from lab.models.engines import parse
 from lab.models.prompts import Prompt
-from lab.models.usage import Call
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.adapters.travelplanner.options import Catalogue
 from sdp.adapters.travelplanner.prompts import CITIES, CitiesFields, Selection

@@ -7,7 +7,8 @@ imports.
 
 from __future__ import annotations
 
-from lab.machine.paths import choose_data, official_data
+from lab.machine.datasets import choose_data
+from lab.machine.paths import official_data
 from worlds.alfworld.official import OfficialGames, present
 from worlds.alfworld.synthetic import SyntheticGames
 from worlds.alfworld.tasks import HouseholdTask

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 
-from lab.machine.paths import choose_data, official_data
+from lab.machine.datasets import choose_data
+from lab.machine.paths import official_data
 from worlds.assistantbench import official
 from worlds.assistantbench.questions import Question, WebTask, as_prediction
 from worlds.assistantbench.synthetic import synthetic_questions, synthetic_site

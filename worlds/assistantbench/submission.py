@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lab.machine.files import write_atomically
-from lab.machine.spelling import hint
+from lab.machine.printing import hint
 from worlds.assistantbench.questions import WebTask
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lab.machine.paths import choose_data, official_data
+from lab.machine.datasets import choose_data
+from lab.machine.paths import official_data
 from worlds.blocksworld.official import OfficialProblems, present
 from worlds.blocksworld.problem import BlocksProblem, from_pddl
 from worlds.blocksworld.synthetic import SyntheticProblems

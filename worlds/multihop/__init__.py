@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from lab.machine.paths import choose_data, official_data
-from lab.machine.spelling import hint
+from lab.machine.datasets import choose_data
+from lab.machine.paths import official_data
+from lab.machine.printing import hint
 from worlds.multihop import official
 from worlds.multihop.questions import DATASETS, EVIDENCE, Hop, HopTask, Paragraph, Question
 from worlds.multihop.retriever import Retriever

@@ -7,7 +7,7 @@ NeurIPS 2023). Paths to full score are in `worlds.scienceworld.expert`, which no
 
 from __future__ import annotations
 
-from lab.machine.paths import choose_data
+from lab.machine.datasets import choose_data
 from worlds.scienceworld.official import present
 from worlds.scienceworld.scores import overall, protocol_score
 from worlds.scienceworld.tasks import SPLITS, ScienceTask, task_id

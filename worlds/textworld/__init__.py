@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lab.machine.datasets import choose_data
 from lab.machine.faults import MissingData
-from lab.machine.paths import choose_data
 from worlds.textworld.synthetic import GAMES
 from worlds.textworld.tasks import KINDS, SPLITS, QuestTask
 from worlds.textworld.world import TextWorld

@@ -7,7 +7,8 @@ and `strict_faults` as an honest reader would; `rates` sums verdicts up. The ann
 
 from __future__ import annotations
 
-from lab.machine.paths import choose_data, official_data
+from lab.machine.datasets import choose_data
+from lab.machine.paths import official_data
 from worlds.frozen import FOLDER
 from worlds.travelplanner.evaluator import PlanVerdict, evaluate
 from worlds.travelplanner.listings import Listings

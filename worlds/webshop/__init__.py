@@ -10,7 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from lab.machine.paths import choose_data, official_data
+from lab.machine.datasets import choose_data
+from lab.machine.paths import official_data
 from worlds.webshop.catalogue import Catalogue, Instruction
 from worlds.webshop.goals import draw_goals
 from worlds.webshop.official import load_catalogue, load_instructions, present

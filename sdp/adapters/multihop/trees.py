@@ -15,11 +15,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lab.models.backbone import Answer
+from lab.models.backbone import Answer, Call, MalformedAnswer
 from lab.models.engines import parse
-from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
-from lab.models.usage import Call
 from sdp.adapters.multihop import prompts
 from sdp.adapters.multihop.filters import content_words, entities_of, ranked
 from worlds.multihop.metrics import normalised

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from lab.models.noise import corruption, verdict
+from lab.models.rules import corruption, verdict
 from sdp.adapters.assistantbench import prompts
 from standins.agents.noise import another_name
 

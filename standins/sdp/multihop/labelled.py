@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from lab.models.noise import corruption, verdict
-from lab.models.rules import rule
+from lab.models.rules import corruption, rule, verdict
 from sdp.adapters.multihop.filters import content_words
 from sdp.adapters.multihop.labelled import ANSWER, HOP
 from sdp.adapters.multihop.prompts import Consistent, ConsistentFields, Verified, VerifyFields

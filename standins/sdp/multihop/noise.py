@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from lab.models.noise import corruption, verdict
+from lab.models.rules import corruption, verdict
 from sdp.adapters.multihop import prompts
 from standins.agents.noise import another_name
 

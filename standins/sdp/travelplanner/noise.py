@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from lab.models.noise import corruption
+from lab.models.rules import corruption
 from sdp.adapters.travelplanner.prompts import CITIES, SELECT, Cities, CitiesFields, SelectFields, Selection
 
 

@@ -9,8 +9,7 @@ from typing import Literal
 import nbformat
 import pytest
 
-from lab.explore.controls import Group, misjudging
-from lab.explore.panel import Action, Panel, words
+from lab.explore.controls import Action, Group, Panel, misjudging
 from lab.models.engines import BadEngine
 from lab.models.judges import Errors
 from lab.notebooks.normalise import WIDGET, normalise
@@ -81,7 +80,7 @@ def test_a_price_that_cannot_be_told_disables_the_button_and_says_why() -> None:
 
 
 def test_clicks_that_came_while_a_button_worked_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lab.explore.panel.SETTLE", 0.05)
+    monkeypatch.setattr("lab.explore.controls.SETTLE", 0.05)
     disabled: list[bool] = []
 
     async def clicks() -> None:
@@ -113,11 +112,6 @@ def test_the_two_rates_of_validate_become_part_of_the_engine(engine: str, told: 
 def test_rates_beside_a_model_or_other_rates_are_refused(engine: str) -> None:
     with pytest.raises(ValueError, match="set both rates of Validate to 0"):
         misjudging(engine, Errors(0.2, 0.1))
-
-
-def test_an_error_of_another_kind_says_of_which() -> None:
-    assert words(ValueError("a sentence")) == "a sentence"
-    assert words(AttributeError("x")) == "AttributeError: x" and words(ValueError()) == "ValueError: "
 
 
 class Stilled(Panel):

@@ -15,11 +15,10 @@ import pytest
 
 from bad_data import FILE_DAMAGES, PAGE, Mirror
 from lab.__main__ import main
-from lab.machine import datasets, doctor, manifests
-from lab.machine.datasets import UnexpectedData
+from lab.machine import datasets, doctor
+from lab.machine.datasets import Manifest, UnexpectedData
 from lab.machine.download import DownloadFailed
 from lab.machine.faults import DamagedData, MissingData
-from lab.machine.manifests import Manifest
 from worlds.blocksworld import load, official
 from worlds.blocksworld.synthetic import synthetic_problem
 
@@ -48,8 +47,8 @@ def data(mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     (folder / "blocksworld").mkdir(parents=True)
     monkeypatch.setenv("LAB_DATA", str(folder))
     official.fetch(folder / "blocksworld", QUIET)
-    sha256 = manifests._sha256(folder / FILE)
-    monkeypatch.setattr(manifests, "known", lambda: {"blocksworld": Manifest({FILE: sha256}, [FILE], converted=[FILE])})
+    sha256 = datasets._sha256(folder / FILE)
+    monkeypatch.setattr(datasets, "known", lambda: {"blocksworld": Manifest({FILE: sha256}, [FILE], converted=[FILE])})
     return folder
 
 
@@ -69,9 +68,9 @@ def test_a_damaged_file_is_named_with_what_to_do_and_never_official(how: str, da
 
 
 def test_a_part_of_a_dataset_is_none(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sha256 = manifests.known()["blocksworld"].files[FILE]
+    sha256 = datasets.known()["blocksworld"].files[FILE]
     both = Manifest({FILE: sha256, "blocksworld/plans.json": sha256}, [FILE, "blocksworld/plans.json"])
-    monkeypatch.setattr(manifests, "known", lambda: {"blocksworld": both})
+    monkeypatch.setattr(datasets, "known", lambda: {"blocksworld": both})
     with pytest.raises(DamagedData, match="blocksworld/plans.json is missing"):
         load()
 
@@ -101,10 +100,10 @@ def test_a_folder_without_the_dataset_is_made_data_under_auto(data: Path) -> Non
 
 def test_a_whole_file_is_hashed_once(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hashed: list[Path] = []
-    sha256 = manifests._sha256
-    monkeypatch.setattr(manifests, "_sha256", lambda path: hashed.append(path) or sha256(path))
+    sha256 = datasets._sha256
+    monkeypatch.setattr(datasets, "_sha256", lambda path: hashed.append(path) or sha256(path))
     assert load().data == load().data == "official" and hashed == [data / FILE]
-    monkeypatch.setattr(manifests, "_hashed", {})  # as in another process
+    monkeypatch.setattr(datasets, "_hashed", {})  # as in another process
     assert load().data == "official" and len(hashed) == 1
     os.utime(data / FILE, (1, 1))
     assert load().data == "official" and len(hashed) == 2
@@ -140,23 +139,23 @@ def test_what_is_meant_can_be_accepted(data: Path, capsys: pytest.CaptureFixture
 
 def test_a_tree_is_known_by_the_number_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = Manifest({}, counts={"trips/**/plan.json": 2})
-    monkeypatch.setattr(manifests, "known", lambda: {"trips": tree})
-    manifests.check("trips", tmp_path, tmp_path / "memory")
+    monkeypatch.setattr(datasets, "known", lambda: {"trips": tree})
+    datasets.check("trips", tmp_path, tmp_path / "memory")
     for number in range(3):
         (tmp_path / f"trips/{number}").mkdir(parents=True)
         (tmp_path / f"trips/{number}/plan.json").write_text("{}")
         if number == 1:
-            manifests.check("trips", tmp_path, tmp_path / "memory")
+            datasets.check("trips", tmp_path, tmp_path / "memory")
         else:
             with pytest.raises(DamagedData, match=rf"plan.json has {number + 1} files, not 2.*Restore"):
-                manifests.check("trips", tmp_path, tmp_path / "memory")
+                datasets.check("trips", tmp_path, tmp_path / "memory")
 
 
 @pytest.mark.official
 @pytest.mark.skipif(not os.environ.get("LAB_DATA"), reason="LAB_DATA names no official data")
-@pytest.mark.parametrize("name", manifests.known())
+@pytest.mark.parametrize("name", datasets.known())
 def test_the_official_data_is_that_of_the_manifests(name: str, tmp_path: Path) -> None:
-    manifests.check(name, Path(os.environ["LAB_DATA"]), tmp_path / "memory")
+    datasets.check(name, Path(os.environ["LAB_DATA"]), tmp_path / "memory")
 
 
 # --- downloads ----------------------------------------------------------------------------------------------------
@@ -201,9 +200,9 @@ def test_damaged_data_is_fetched_again(mirror: Mirror, data: Path) -> None:
 def test_damaged_data_that_no_fetch_brings_is_put_aside(
     mirror: Mirror, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sha256 = manifests.known()["blocksworld"].files[FILE]
+    sha256 = datasets.known()["blocksworld"].files[FILE]
     more = Manifest({FILE: sha256, "blocksworld/plans.json": sha256}, [FILE], converted=[FILE])
-    monkeypatch.setattr(manifests, "known", lambda: {"blocksworld": more})
+    monkeypatch.setattr(datasets, "known", lambda: {"blocksworld": more})
     (data / "blocksworld" / "plans.json").write_text("[1, 2")
     FILE_DAMAGES["a folder"](data / FILE)
     with pytest.raises(DamagedData, match="plans.json is cut or changed"):

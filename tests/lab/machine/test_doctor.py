@@ -53,11 +53,6 @@ def test_a_missing_part_comes_with_the_line_that_installs_it(monkeypatch: pytest
     )
 
 
-def test_only_what_is_not_optional_decides() -> None:
-    assert doctor.healthy({"a": [Check("x", False, optional=True), Check("y", True)]})
-    assert not doctor.healthy({"a": [Check("x", False)]})
-
-
 def test_a_part_whose_check_breaks_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, doctor, Entry("broken", ImportError("no module named jvm")))
     (check,) = doctor.diagnose()["broken"]
@@ -72,15 +67,15 @@ def test_a_key_is_never_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert "very-secret" not in printed.out + printed.err
 
 
-def test_pins_are_read_past_comments_and_other_lines(tmp_path: Path) -> None:
-    file = tmp_path / "requirements.txt"
-    file.write_text("# numbers\nnumpy==2.4.6  # fast\n\n-e .\n")
-    assert doctor.pins(file) == {"numpy": "2.4.6"}
+def test_only_what_is_not_optional_decides() -> None:
+    assert doctor.healthy({"a": [Check("x", False, optional=True), Check("y", True)]})
+    assert not doctor.healthy({"a": [Check("x", False)]})
 
 
-def test_pins_for_another_machine_are_not_missed_on_this_one(tmp_path: Path) -> None:
+def test_pins_are_read_past_comments_and_those_for_another_machine_are_not_missed_on_this_one(tmp_path: Path) -> None:
     file = tmp_path / "requirements.txt"
-    file.write_text(f'here==1.0; sys_platform == "{sys.platform}"\nelsewhere==2.0; sys_platform == "amiga"\n')
+    here = f'here==1.0; sys_platform == "{sys.platform}"  # fast'
+    file.write_text(f'# numbers\n{here}\n\n-e .\nelsewhere==2.0; sys_platform == "amiga"\n')
     assert doctor.pins(file) == {"here": "1.0"}
 
 

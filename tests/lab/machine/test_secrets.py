@@ -17,7 +17,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 import chat_server as chat
-from asking import episodes, manifest, play
+from asking import manifest, play
 from chat_server import ChatServer
 from lab.machine.paths import ROOT
 from lab.machine.secrets import HIDDEN, clean_address, redact
@@ -129,13 +129,6 @@ def test_a_password_in_the_address_works_and_is_kept_nowhere(
     # What a server refuses is no failure of the agent: nothing is scored, and the run keeps the reason.
     assert not results and len(run.not_measured) == 2 and all(HIDDEN in why for why in run.not_measured.values())
     assert found(tmp_path, pickle.dumps(backbone)) == []
-
-
-def test_threads_that_fail_leave_no_key_either(tmp_path: Path, server: ChatServer) -> None:
-    server.behave(echoes_wrongly)
-    with Run(tmp_path, manifest(6, "small", server.address)) as run:
-        play_all(run, episodes("small"), 3, "threading", show_progress=False)
-    assert found(tmp_path) == []
 
 
 ASKS = """import logging, pathlib

@@ -166,11 +166,6 @@ def test_the_files_of_a_zipped_model_are_unpacked_into_its_folder(index: Path, m
     assert sorted(path.name for path in weights.folder().rglob("*") if path.is_file()) == ["config.json", "w.bin"]
 
 
-def test_the_hub_is_preferred(index: Path, hub: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    know(monkeypatch, toy((), hub))
-    assert weights.get("toy", print).read_bytes() == BODY
-
-
 def test_a_broken_connection_to_the_hub_goes_on_where_it_was(
     index: Path, hub: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

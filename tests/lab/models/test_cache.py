@@ -26,7 +26,7 @@ from flights import fly
 from lab.machine.faults import Unavailable
 from lab.models.cache import AnswerCache, canonical, key_of, tell_damaged
 from lab.models.connect import connect
-from lab.models.replies import RefusedAnswer
+from lab.models.parsing import RefusedAnswer
 
 KEYS = 60
 KEY, OTHER = "a" * 64, "b" * 64
@@ -50,13 +50,6 @@ def test_an_unknown_key_is_none_and_a_known_one_its_value(cache: AnswerCache) ->
     assert len(cache) == 1
 
 
-def test_the_folders_of_a_new_cache_are_made(tmp_path: Path) -> None:
-    cache = AnswerCache(tmp_path / "new" / "folder" / "answers.sqlite")
-    cache.put("a", 1)
-    assert cache.get("a") == 1
-    cache.close()
-
-
 def test_the_first_value_stays_and_is_what_put_returns(cache: AnswerCache) -> None:
     assert cache.put("a", 1) == 1
     assert cache.put("a", 2) == 1
@@ -67,12 +60,6 @@ def test_each_get_gives_a_fresh_object(cache: AnswerCache) -> None:
     cache.put("a", {"list": [1]})
     cache.get("a")["list"].append(2)
     assert cache.get("a") == {"list": [1]}
-
-
-def test_threads_share_one_cache(cache: AnswerCache) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda worker: hammer(cache, worker), range(8)))
-    assert len(cache) == KEYS
 
 
 def test_processes_share_one_cache(tmp_path: Path) -> None:
@@ -126,13 +113,6 @@ def test_a_pickled_cache_reads_the_same_file(cache: AnswerCache) -> None:
     cache.put("a", 1)
     copy = pickle.loads(pickle.dumps(cache))
     assert (copy.path, copy.get("a")) == (cache.path, 1)
-
-
-def test_a_closed_cache_opens_again(cache: AnswerCache) -> None:
-    cache.put("a", 1)
-    cache.close()
-    cache.close()
-    assert cache.get("a") == 1
 
 
 def test_the_default_file_is_the_one_that_the_environment_names(
@@ -239,25 +219,13 @@ def test_an_answer_that_comes_while_waiting_is_taken(cache: AnswerCache) -> None
             assert known == "late"
 
 
-def test_a_lock_survives_the_end_of_another_in_the_same_process(cache: AnswerCache) -> None:
-    with cache.single_flight(KEY, 1.0):
-        seconds_to_lock(cache, OTHER, 1.0)
-        child = FORK.Process(target=must_wait, args=(cache,))
-        assert finish([child]) == [0]
-
-
-def must_wait(cache: AnswerCache) -> None:
-    assert seconds_to_lock(cache, KEY, 0.2) >= 0.2
-    assert seconds_to_lock(cache, OTHER, 30) < 1
-
-
-def test_the_progress_line_says_that_another_process_asks(
+def test_the_progress_line_says_that_another_asks(
     cache: AnswerCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("lab.models.single_flight.SILENT", 0.05)
+    monkeypatch.setattr("lab.models.cache.SILENT", 0.05)
     with holder(cache, KEY):
         seconds_to_lock(cache, KEY, 0.3)
-    assert capsys.readouterr().err == "waiting for another process that asks the same\n"
+    assert capsys.readouterr().err == "waiting for another that asks the same\n"
 
 
 # --- files that cannot be used ----------------------------------------------------------------------------------

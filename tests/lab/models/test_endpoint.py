@@ -18,17 +18,14 @@ from asking import Placing
 from chat_server import ChatServer
 from lab.machine import progress
 from lab.machine.faults import Unavailable
-from lab.models import endpoint
-from lab.models.backbone import Ledger
+from lab.models import client
+from lab.models.backbone import Ledger, MalformedAnswer, by_operator, prices
 from lab.models.cache import AnswerCache
+from lab.models.client import EndpointError, retry_after
 from lab.models.connect import connect
 from lab.models.endpoint import Endpoint
-from lab.models.parsing import MalformedAnswer
+from lab.models.parsing import RefusedAnswer
 from lab.models.prompts import Prompt
-from lab.models.rendering import PromptTooLong
-from lab.models.replies import RefusedAnswer
-from lab.models.retries import EndpointError, retry_after
-from lab.models.usage import by_operator, prices
 
 GOOD = {"shelf": 3, "why": "it is free"}
 VALUE = Placing(**GOOD)
@@ -37,7 +34,7 @@ Ask = Callable[..., Ledger]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(client, "LONGEST_WAIT", 0.05)
 
 
 @pytest.fixture
@@ -64,29 +61,6 @@ def test_a_server_with_schemas_is_asked_to_keep_to_the_schema(
     assert body["response_format"]["json_schema"]["strict"] is True
     assert (body["model"], body["temperature"], body["messages"]) == ("small", 0.0, prompt.render(prompt.fill(box=1)))
     assert "patience" not in body and "timeout" not in body
-
-
-def test_a_server_without_schemas_is_asked_plainly_and_this_is_remembered(
-    server: ChatServer, model: Ledger, prompt: Prompt
-) -> None:
-    server.behave(chat.without_schemas(lambda request: chat.answer(GOOD)))
-    assert [model.ask(prompt, box=box).call.path for box in range(3)] == ["strict"] * 3
-    # It takes a tool and ignores it, twice: so the third question tries JSON mode before it does without.
-    assert ["response_format" in request.body for request in server.requests] == [True, False, False, True, False]
-
-
-def test_a_schema_that_the_server_refuses_costs_no_other_prompt_its_schema(
-    server: ChatServer, model: Ledger, prompt: Prompt
-) -> None:
-    server.script(chat.status(400, "invalid schema"), chat.answer(GOOD), chat.answer(GOOD))
-    assert model.ask(prompt, box=1).call.path == "strict"
-    assert model.ask(replace(prompt, name="tests.other"), box=1).call.path == "schema"
-
-
-def test_an_answer_in_prose_is_repaired(server: ChatServer, model: Ledger, prompt: Prompt) -> None:
-    server.script(chat.in_prose(GOOD))
-    answer = model.ask(prompt, box=1)
-    assert (answer.value, answer.call.path, server.count) == (VALUE, "repaired", 1)
 
 
 @pytest.mark.parametrize(
@@ -201,16 +175,6 @@ def test_samples_of_one_question_are_independent_answers(server: ChatServer, mod
     assert [model.ask(prompt, sample=s, box=1).value.shelf for s in (0, 1, 0, 1)] == [0, 1, 0, 1]
 
 
-def test_threads_that_ask_the_same_at_once_all_see_one_answer(
-    server: ChatServer, model: Ledger, prompt: Prompt
-) -> None:
-    server.behave(lambda request: chat.answer({"shelf": request.number, "why": ""}, delay=0.1))
-    with ThreadPoolExecutor(6) as pool:
-        shelves = list(pool.map(lambda _: model.ask(prompt, box=1).value.shelf, range(6)))
-    assert len(set(shelves)) == server.count == 1
-    assert sorted(call.cached for call in model.calls) == [False] + [True] * 5
-
-
 # --- faults on the way ------------------------------------------------------------------------------------------
 
 
@@ -247,13 +211,6 @@ def test_retry_after_is_honoured_in_seconds_and_as_a_date(
     answer = model.ask(prompt, box=1)
     assert 0.9 < time.perf_counter() - started < 15
     assert answer.call.seconds > 0.9  # waiting is part of what it took
-
-
-def test_a_server_that_asks_for_no_wait_is_not_hammered(server: ChatServer, prompt: Prompt) -> None:
-    server.behave(lambda request: chat.status(429, retry_after="0"))
-    with pytest.raises(EndpointError):
-        connected("small?patience=0.5").ask(prompt, box=1)
-    assert 2 <= server.count <= 15
 
 
 @pytest.mark.parametrize(
@@ -392,18 +349,6 @@ def test_the_progress_line_counts_who_waits_and_for_what(server: ChatServer, mod
         assert bar.text() == "asking 0/3 · 30 tokens"
 
 
-def test_requests_without_a_reply_are_counted_also_where_it_gives_up(server: ChatServer, prompt: Prompt) -> None:
-    server.behave(poisoned(chat.status(500)))
-    model = connected("small?patience=0.4")
-    with pytest.raises(EndpointError):
-        model.ask(prompt, box=1)
-    server.script(chat.status(429), chat.status(500), chat.status(400))
-    other = connected("small?patience=0.4&seed=1&schema=json_schema")  # nothing is known of what it takes
-    with pytest.raises(EndpointError):
-        other.ask(prompt, box=2)
-    assert other.calls[0].retries == 3 == server.count - 1 - model.calls[0].retries  # a small request was answered
-
-
 # --- what is sent, and what it costs ----------------------------------------------------------------------------
 
 
@@ -441,12 +386,6 @@ def test_retries_are_asked_at_the_temperatures_of_their_prompt_and_never_below_t
     assert asked == [0.0, 0.3, 0.6, 0.6, 0.5, 0.5, 0.6, 0.6]
 
 
-def test_a_prompt_that_cannot_fit_the_stated_context_is_not_sent(server: ChatServer, prompt: Prompt) -> None:
-    with pytest.raises(PromptTooLong, match=r"tests\.place takes about \d+ tokens.*context=100"):
-        connected("small?context=100").ask(prompt, box=1, labels=["word " * 200])
-    assert server.count == 0
-
-
 def test_an_endpoint_keeps_to_its_address_when_the_environment_moves_on(
     server: ChatServer, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -471,7 +410,7 @@ def test_a_pickled_endpoint_asks_the_same(server: ChatServer, prompt: Prompt, ca
 def priced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "prices.yaml"
     path.write_text("small: {input: 10, output: 100}\n")
-    monkeypatch.setattr("lab.models.usage.PRICES", path)
+    monkeypatch.setattr("lab.models.backbone.PRICES", path)
     return path
 
 

@@ -6,13 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.machine.addresses import MissingKey
-from lab.models import engines, options
+from lab.models import engines
 from lab.models.connect import connect
-from lab.models.endpoint import Endpoint
 from lab.models.engines import BadEngine, Engine, parse
-from lab.models.replay import MissingRun
-from lab.models.rules import Rules
+from lab.models.servers import MissingKey
 
 
 @pytest.mark.parametrize(
@@ -148,18 +145,6 @@ def test_an_unknown_operator_is_refused_by_name(others: dict[str, str], message:
 def test_engines_that_mean_nothing_are_refused(others: dict[str, str], message: str) -> None:
     with pytest.raises(BadEngine, match=message):
         engines.with_others("rules", others)
-
-
-def test_every_option_has_words_for_its_type() -> None:
-    assert {*options.SAMPLING.values(), *options.SERVERS.values(), *options.RULES.values()} <= set(options.WORDS)
-
-
-def test_connect_gives_the_backbone_that_the_string_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
-    assert isinstance(connect("rules@0.5"), Rules)
-    assert isinstance(connect("gpt-4o", cache=None), Endpoint)
-    with pytest.raises(MissingRun, match="record=True"):
-        connect("replay:no-such-run")
 
 
 def test_a_model_without_address_and_key_says_which_variables_to_set() -> None:

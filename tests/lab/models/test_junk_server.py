@@ -1,4 +1,4 @@
-"""Junk from a server costs the episode that met it and no other, and is never accepted; benchmarks/ has all kinds."""
+"""Junk from a server costs the episode that met it and no other, and is never accepted; SLOW=1 sends all kinds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import chat_server as chat
 import junk_server
 from chat_server import ChatServer
 from junk_server import GOOD, Junk, JunkServer, drips, kinds, tried
-from lab.models import endpoint
+from lab.models import client
 from lab.models.client import Client
 from lab.models.connect import connect
 from lab.models.prompts import Prompt
@@ -28,7 +28,10 @@ SOME = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("junk", [junk for junk in kinds() if junk.name in SOME], ids=lambda junk: junk.name)
+@pytest.mark.parametrize(
+    "junk",
+    [pytest.param(junk, id=junk.name, marks=[] if junk.name in SOME else [pytest.mark.slow]) for junk in kinds()],
+)
 def test_junk_costs_its_own_episode_alone_and_that_one_until_the_server_is_mended(junk: Junk, tmp_path: Path) -> None:
     assert tried(junk, tmp_path).harm == {}
 
@@ -46,11 +49,11 @@ def test_a_failed_episode_is_played_again_on_a_mended_server_where_asked(
         for name, value in {"OPENAI_BASE_URL": server.address, "LAB_RUNS": str(tmp_path)}.items():
             monkeypatch.setenv(name, value)
         verdict = junk_server.Verdict(junk)
-        failed = [junk_server._played(1, verdict).outcomes().failed]
+        failed = [junk_server._played(verdict).outcomes().failed]
         server.junk = None
-        failed.append(junk_server._played(1, verdict).outcomes().failed)
+        failed.append(junk_server._played(verdict).outcomes().failed)
         monkeypatch.setenv(RETRY_FAILED, "1")
-        failed.append(junk_server._played(1, verdict).outcomes().failed)
+        failed.append(junk_server._played(verdict).outcomes().failed)
     assert (failed, verdict.harm) == ([1, 1, 0], {})
 
 
@@ -95,6 +98,6 @@ def test_a_forked_child_asks_on_a_loop_of_its_own(server: ChatServer, prompt: Pr
 
 def test_a_body_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lab.models.client.MOST_BYTES", 10_000)
-    monkeypatch.setattr(endpoint, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(client, "LONGEST_WAIT", 0.05)
     (junk,) = (junk for junk in kinds() if junk.name == "an endless body")
     assert tried(junk, tmp_path).harm == {}

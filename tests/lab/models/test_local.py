@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import subprocess
 import sys
 import time
@@ -20,21 +19,16 @@ from pydantic import Field
 from asking import ASK, Asking, manifest
 from lab.machine import conversion, weights
 from lab.machine.doctor import own_checks
-from lab.machine.paths import ROOT, recordings_folder
+from lab.machine.paths import recordings_folder
 from lab.models import local, local_openvino
-from lab.models.backbone import Backbone, Ledger
+from lab.models.backbone import Backbone, Ledger, MalformedAnswer, by_operator
 from lab.models.cache import AnswerCache
-from lab.models.client import SchemaNotTaken
+from lab.models.client import EndpointError, EndpointUnavailable, SchemaNotTaken
 from lab.models.connect import connect
-from lab.models.endpoint import Endpoint
 from lab.models.engines import LOCAL_MODEL, LOCAL_OPTIONS, BadEngine, parse
 from lab.models.local import MissingLocal
-from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.rendering import PromptTooLong
-from lab.models.replay import Replay
-from lab.models.retries import EndpointError, EndpointUnavailable
-from lab.models.usage import by_operator
 from lab.runs.collecting import collect
 from lab.runs.execution import Played, play_all
 from lab.runs.run import Run
@@ -84,11 +78,6 @@ def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = weights.named("smollm2-135m").path
     path.write_bytes(b"no model")
     return path
-
-
-def test_local_alone_is_the_default_model_with_stated_limits() -> None:
-    engine = parse("local")
-    assert (engine.kind, engine.name, engine.options) == ("local", LOCAL_MODEL, LOCAL_OPTIONS)
 
 
 def test_a_local_model_takes_an_endpoints_options_and_threads() -> None:
@@ -214,15 +203,6 @@ def test_the_key_holds_the_files_hash_and_not_what_belongs_to_the_machine(preten
     assert one.request(ASK, box=1) != connect(SMALL + "&temperature=1", cache=None).request(ASK, box=1)
 
 
-def test_a_replay_of_a_local_run_makes_the_same_keys(pretended: Path, tmp_path: Path) -> None:
-    backbone = connect(SMALL, cache=None)
-    (tmp_path / "manifest.json").write_text(json.dumps({"engine": SMALL, "address": backbone.address}))
-    (tmp_path / "answers.jsonl").touch()
-    replay = connect(f"replay:{tmp_path}")
-    assert isinstance(replay, Replay)
-    assert replay.request(ASK, box=3) == backbone.request(ASK, box=3)
-
-
 def test_a_file_other_than_the_pinned_one_answers_nothing(pretended: Path) -> None:
     with pytest.raises(MissingLocal, match="SmolLM2-135M.*is pinned.*Remove the file.*model get smollm2-135m"):
         connect(SMALL, cache=None).ask(ASK, box=1)
@@ -233,22 +213,11 @@ def test_a_prompt_longer_than_the_context_is_refused_before_the_model_is_loaded(
         connect(SMALL, cache=None).ask(ASK, box=1, labels=["far away " * 2000])
 
 
-def test_a_backbone_can_be_sent_to_another_process(pretended: Path) -> None:
-    backbone = connect(SMALL, cache=None)
-    again: Endpoint = pickle.loads(pickle.dumps(backbone))
-    assert again.request(ASK, box=1) == backbone.request(ASK, box=1)
-
-
 def test_the_doctor_says_which_models_are_here(pretended: Path) -> None:
     checks = {check.what: check for check in own_checks()}
     assert checks["model smollm2-135m"].ok and not checks["model mpnet"].ok
     assert checks["model mpnet"].fix == "python -m lab model get mpnet"
     assert checks["xllamacpp, for the engine local"].optional
-
-
-def test_the_package_is_pinned_apart_from_the_default_set_up() -> None:
-    assert "xllamacpp==" in (ROOT / "requirements-local.txt").read_text()
-    assert "xllamacpp" not in (ROOT / "requirements.txt").read_text()
 
 
 @real
@@ -258,16 +227,6 @@ def test_the_model_answers_within_the_schema_and_is_asked_once(cache: AnswerCach
     assert first.call.path == "schema" and first.call.tokens_in > 10 and first.call.tokens_out > 2
     again = connect(SMALL + "&threads=1", cache=cache).ask(COLOUR, thing="grass")
     assert again.call.cached and again.value == first.value
-
-
-@real
-def test_several_threads_share_one_server() -> None:
-    backbone = connect(SMALL, cache=None)
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda thing: backbone.ask(COLOUR, thing=thing), ("sky", "blood", "leaf", "sky")))
-    assert {answer.call.path for answer in answers} == {"schema"}
-    assert answers[0].value == answers[3].value
-    assert len(local._loaded) == 1
 
 
 def name_colour(task: str, backbone: Backbone) -> Played:

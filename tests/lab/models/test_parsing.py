@@ -13,7 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from asking import Placing
-from lab.models.parsing import MalformedAnswer, parse
+from lab.models.backbone import MalformedAnswer
+from lab.models.parsing import parse
 from lab.models.prompts import AnswerModel
 
 GOOD = {"shelf": 3, "why": "it is free"}

@@ -12,16 +12,14 @@ import pytest
 import chat_server as chat
 from asking import Asking, Placing
 from chat_server import ChatServer
-from lab.machine.addresses import MissingKey
-from lab.models import endpoint
-from lab.models.backbone import Backbone, Ledger, request_of
+from lab.models import client
+from lab.models.backbone import Backbone, Ledger, by_operator, request_of
 from lab.models.cache import AnswerCache
+from lab.models.client import EndpointUnavailable
 from lab.models.connect import connect
-from lab.models.engines import BadEngine, parse
-from lab.models.profiles import Profile, presets, rejected, same_model
-from lab.models.prompts import FreeText, Prompt
-from lab.models.retries import EndpointUnavailable
-from lab.models.usage import by_operator
+from lab.models.engines import BadEngine, parse, presets
+from lab.models.prompts import Prompt
+from lab.models.servers import MissingKey, Profile, rejected, same_model
 from lab.runs.collecting import collect
 from lab.runs.manifest import Manifest
 from quirky_server import SHELF, redirects_to, rejects_parameters, right, takes, way
@@ -31,7 +29,7 @@ VALUE = Placing.model_validate(SHELF)
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "LONGEST_WAIT", 0.02)
+    monkeypatch.setattr(client, "LONGEST_WAIT", 0.02)
 
 
 def asked(engine: str, prompt: Prompt, boxes: int = 1, **about: Any) -> Backbone:
@@ -105,14 +103,6 @@ def test_an_overload_costs_no_schema(server: ChatServer, prompt: Prompt) -> None
     server.script(*[chat.status(500)] * 6)
     asked("small?patience=5", prompt, 2)
     assert {way(request) for request in server.requests} == {"json_schema"}
-
-
-def test_texts_to_stop_at_are_left_out_where_they_are_rejected(server: ChatServer, prompt: Prompt) -> None:
-    server.behave(lambda request: chat.status(422) if "stop" in request.body else chat.says("a box\nand more"))
-    free = replace(prompt, answer=FreeText, stop=("\n",))
-    backbone = connect("small", cache=None)
-    assert [backbone.ask(free, box=box).value.text for box in (1, 2)] == ["a box"] * 2
-    assert ["stop" in request.body for request in server.requests] == [True, False, False]
 
 
 def test_a_reasoning_model_is_asked_without_what_it_rejects(

@@ -15,12 +15,11 @@ import chat_server as chat
 from asking import Placing
 from chat_server import ChatServer
 from lab.models import engines
-from lab.models.backbone import Ledger
+from lab.models.backbone import Ledger, by_operator
 from lab.models.cache import AnswerCache
 from lab.models.connect import connect
 from lab.models.prompts import Fields, Prompt
 from lab.models.rendering import CUT_AT, PromptTooLong, fitted, rendered
-from lab.models.usage import by_operator
 
 GOOD = {"shelf": 3, "why": "it is free"}
 

@@ -13,10 +13,9 @@ import chat_server as chat
 from asking import ASK, Placing, episodes, manifest, play
 from chat_server import ChatServer
 from lab.machine.faults import Unavailable
-from lab.models.backbone import Ledger
+from lab.models.backbone import Ledger, MalformedAnswer
 from lab.models.cache import AnswerCache
 from lab.models.connect import connect
-from lab.models.parsing import MalformedAnswer
 from lab.models.prompts import Prompt
 from lab.models.replay import MissingRun
 from lab.runs.execution import play_all

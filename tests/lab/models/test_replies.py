@@ -14,12 +14,11 @@ import chat_server as chat
 from asking import Placing
 from chat_server import ChatServer
 from lab.machine.faults import Unavailable
-from lab.models import endpoint
+from lab.models.backbone import MalformedAnswer
+from lab.models.client import EndpointError, Kind, kind_of
 from lab.models.connect import connect
-from lab.models.parsing import MalformedAnswer
+from lab.models.parsing import RefusedAnswer, read, reply_in
 from lab.models.prompts import Prompt
-from lab.models.replies import RefusedAnswer, read, reply_in
-from lab.models.retries import BadBody, EndpointError, Kind, kind_of
 
 GOOD: dict[str, Any] = {"shelf": 3, "why": "it is free"}
 TEXT = json.dumps(GOOD)
@@ -206,24 +205,6 @@ def test_one_such_body_costs_no_other_request(server: ChatServer, prompt: Prompt
     assert not isinstance(caught.value, Unavailable)
 
 
-def test_an_error_that_says_overload_is_tried_again(
-    server: ChatServer, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(endpoint, "LONGEST_WAIT", 0.05)
-    server.script(chat.Response(body=b'{"error": {"code": 503, "message": "x"}}'))
-    answer = ask(server, prompt, chat.answer(GOOD))
-    assert (answer.value, answer.call.retries) == (Placing(**GOOD), 1)
-
-
-def test_an_answer_beyond_the_cap_is_named_at_once(
-    server: ChatServer, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lab.models.client.MOST_BYTES", 10_000)
-    with pytest.raises(EndpointError, match="more than 10,000 bytes"):
-        ask(server, prompt, chat.says("x" * 20_000))
-    assert server.count <= 3
-
-
 @pytest.mark.parametrize("header", ["retry-after", "retry-after-ms"])
 def test_a_server_that_asks_for_no_wait_for_ever_is_asked_ever_more_rarely(
     server: ChatServer, prompt: Prompt, header: str
@@ -238,8 +219,3 @@ def test_a_server_that_asks_for_no_wait_for_ever_is_asked_ever_more_rarely(
     with pytest.raises(EndpointError):
         connect("small?patience=2", cache=None).ask(prompt, box=1)
     assert len([at for at in times if at < 2]) <= 6
-
-
-def test_a_body_that_is_no_json_is_named() -> None:
-    with pytest.raises(BadBody, match="no JSON"):
-        reply_in(b"OK")

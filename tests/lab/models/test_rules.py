@@ -93,7 +93,7 @@ def test_a_prompt_without_a_rule_says_how_to_register_one(prompt: Prompt) -> Non
 def test_noise_that_nobody_has_defined_says_how_to(prompt: Prompt) -> None:
     quiet = replace(prompt, name="tests.quiet")
     rule(quiet)(place)
-    with pytest.raises(LookupError, match=r"tests\.quiet.*@lab\.models\.noise\.corruption"):
+    with pytest.raises(LookupError, match=r"tests\.quiet.*@lab\.models\.rules\.corruption"):
         connect("rules@0").ask(quiet, box=1)
 
 
@@ -178,13 +178,13 @@ def test_an_oracles_errors_are_those_of_the_episode_where_no_noise_is_registered
 
 STAND_INS = """
 import sys
-from lab.models import standins
+from lab.models import rules
 from lab.models.connect import connect
 from lab.models.rules import NoRule
 from procllm.prompts import VERIFYING
 
 if sys.argv[1] == "without":
-    standins._known = lambda: ()
+    rules.entry_points = lambda group: ()
 asked = {"effect": "the answer is written", "files": (("files/answer.txt", "yes"),)}
 print("standins.procllm.agent" in sys.modules)
 try:

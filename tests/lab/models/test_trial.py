@@ -10,10 +10,10 @@ import pytest
 import chat_server as chat
 from asking import ASK
 from chat_server import ChatServer
-from lab.machine.addresses import MissingKey
-from lab.models import trial
+from lab.models import servers
+from lab.models.client import EndpointUnavailable
 from lab.models.connect import connect
-from lab.models.retries import EndpointUnavailable
+from lab.models.servers import MissingKey
 
 GOOD = {"shelf": 3, "why": "it is free"}
 
@@ -121,7 +121,7 @@ def test_a_path_without_an_api_is_told_with_the_likely_address(monkeypatch: pyte
 
 
 def test_a_busy_server_is_no_missing_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial, "LONGEST", 0.2)
+    monkeypatch.setattr(servers, "LONGEST", 0.2)
     with ChatServer(lambda request: chat.answer(GOOD)) as server:
         server.listing = chat.Response(delay=1.0)
         asked(server, monkeypatch)

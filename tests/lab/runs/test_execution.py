@@ -24,8 +24,8 @@ from chat_server import ChatServer
 from lab.machine import progress, secrets
 from lab.machine.faults import BackendDied, Unavailable
 from lab.machine.paths import ROOT
+from lab.models.backbone import MalformedAnswer
 from lab.models.connect import connect
-from lab.models.parsing import MalformedAnswer
 from lab.runs import execution
 from lab.runs.crews import Threads
 from lab.runs.execution import Played, play_all
@@ -408,7 +408,7 @@ def interrupt_at_002(task: str) -> Played:
 
 SCRIPT = """
 from lab import Experiment, collect, rule
-from lab.models.noise import corruption
+from lab.models.rules import corruption
 from lab.models.prompts import Choice, choice
 
 DOORS = choice("tests.of a script", "1", "act", "", "{{ doors }}", "doors", doors=list[str])

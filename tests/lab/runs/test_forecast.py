@@ -20,7 +20,7 @@ def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A price file of one model: 2 dollars per million tokens in, 10 out; and no recordings."""
     path = tmp_path / "prices.yaml"
     path.write_text("small: {input: 2.0, output: 10.0}\n")
-    monkeypatch.setattr("lab.models.usage.PRICES", path)
+    monkeypatch.setattr("lab.models.backbone.PRICES", path)
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
 
 

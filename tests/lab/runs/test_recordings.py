@@ -16,9 +16,9 @@ from asking import ASK
 from chat_server import ChatServer, Request, Response, answer
 from lab.machine.faults import DamagedFile, Unavailable
 from lab.machine.paths import recordings_folder
+from lab.models.backbone import MalformedAnswer
 from lab.models.cache import RECORDING, AnswerCache
 from lab.models.connect import _connected, connected
-from lab.models.parsing import MalformedAnswer
 from lab.models.replay import MissingRun
 from lab.runs import budget, recordings
 from lab.runs.budget import Budget, BudgetSpent

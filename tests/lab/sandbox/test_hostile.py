@@ -24,23 +24,11 @@ from typing import Any
 import psutil
 import pytest
 
-from hostile_programs import (
-    ATTEMPTS,
-    BOMBS,
-    CALLS,
-    FILES,
-    NETWORK,
-    OTHER_CALLS,
-    OTHER_PROCESSES,
-    PRELUDE,
-    SHARED,
-    WRITES,
-    Hostile,
-)
+from hostile_programs import ATTEMPTS, BOMBS, CALLS, GROUPS, OF_LANDLOCK, OTHER_CALLS, PRELUDE, Hostile
 from lab.machine.paths import ROOT
-from lab.sandbox import Limits, Result, landlock, refusal, run_untrusted
+from lab.sandbox import Limits, Result, confinement, refusal, run_untrusted
+from lab.sandbox.confinement import ARCHITECTURES
 from lab.sandbox.program import MAIN
-from lab.sandbox.system_calls import ARCHITECTURES
 
 pytestmark = pytest.mark.skipif(platform.machine() not in ARCHITECTURES, reason="no system call table for this machine")
 
@@ -236,7 +224,7 @@ def test_signals_that_a_program_queues_leave_enough_for_the_other_processes_of_i
     def queued() -> int:
         return int(re.search(r"^SigQ:\s*(\d+)/", Path("/proc/self/status").read_text(), re.MULTILINE)[1])  # type: ignore[index]
 
-    (program,) = (program for program in SHARED if program.what == "queues signals to itself")
+    (program,) = (program for program in GROUPS["SHARED"] if program.what == "queues signals to itself")
     with ThreadPoolExecutor(1) as pool:
         running, most = pool.submit(hostile, program, host, 10), 0
         while not running.done():
@@ -295,15 +283,12 @@ def test_a_program_is_refused_or_ended_when_it(program: Hostile, host: Host) -> 
     assert result.ended in program.ends and ("HELD" in result.stdout or result.ended == "killed"), result
 
 
-OF_LANDLOCK = [*FILES, *WRITES, *NETWORK, *OTHER_PROCESSES]
-
-
 @pytest.mark.parametrize("program", OF_LANDLOCK, ids=lambda program: program.what)
 def test_under_the_first_kernel_with_landlock_a_program_is_still_refused_when_it(
     program: Hostile, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Linux 5.13 knows no rights to empty files, no ports, no signals and no sockets: there the filter stands alone."""
-    monkeypatch.setattr(landlock, "version", lambda: 1)
+    monkeypatch.setattr(confinement, "version", lambda: 1)
     result = hostile(program, host, timeout=10)
     nothing_happened(host, result)
     assert "HELD" in result.stdout and result.ended == "exit", result

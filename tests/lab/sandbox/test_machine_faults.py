@@ -14,10 +14,8 @@ from typing import Any
 
 import pytest
 
-from lab.machine.faults import BackendDied
 from lab.sandbox import Limits, SandboxFailed, first_steps, refusal, run_untrusted, watching
-from lab.sandbox.interpreter import interpreter
-from lab.sandbox.program import Job
+from lab.sandbox.program import Job, interpreter
 
 SLEEPER = "import time\nopen('running', 'w').close()\nprint('begun', flush=True)\ntime.sleep(60)"
 
@@ -199,9 +197,3 @@ def test_processor_time_is_limited_for_a_program_that_ignores_the_kernels_signal
     code = "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
     result = run_untrusted(code, {}, timeout=30, limits=Limits(cpu_s=1))
     assert result.ended == "timeout" and result.seconds < 20, result
-
-
-def test_the_harness_plays_such_an_episode_again() -> None:
-    from lab.runs.playing import OF_THE_MACHINE
-
-    assert issubclass(SandboxFailed, BackendDied) and issubclass(SandboxFailed, OF_THE_MACHINE)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.machine.printing import visible
-from lab.models.usage import Cost
+from lab.models.backbone import Cost
 from lab.viewer import pages
 from lab.viewer.steps import LINE, Change, Exchange, Step, plain
 from lab.viewer.timeline import Timeline, side_by_side

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.models.backbone import Ledger
+from lab.models.backbone import Ledger, MalformedAnswer
 from lab.models.connect import connect
-from lab.models.parsing import MalformedAnswer
 from sdp.adapters.multihop.adapter import FINAL, GOAL, HOP, MultiHopAdapter, Policy
 from sdp.adapters.multihop.filters import entities_of, misfit, ranked, unfounded, unusable
 from sdp.experiments.multihop import HotpotQA, MuSiQue, Setup, answer_of

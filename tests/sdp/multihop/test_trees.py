@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.models.backbone import Ledger
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import Ledger, MalformedAnswer
 from sdp.adapters.multihop.adapter import HOP, Policy
 from sdp.adapters.multihop.prompts import QUERY
 from sdp.adapters.multihop.trees import UNRECORDED, TreeBackbone, says, uncertified

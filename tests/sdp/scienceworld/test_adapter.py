@@ -14,8 +14,7 @@ import pytest
 from lab.models import rules
 from lab.models.backbone import Ledger
 from lab.models.connect import connect
-from lab.models.noise import corrupted, within_schema
-from lab.models.rules import NoRule
+from lab.models.rules import NoRule, corrupted, within_schema
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from sdp.adapters.scienceworld import prompts

@@ -16,10 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.models.backbone import Answer
+from lab.models.backbone import Answer, Call
 from lab.models.connect import connect
 from lab.models.prompts import Prompt
-from lab.models.usage import Call
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.adapters.travelplanner.prompts import (
     SELECT,

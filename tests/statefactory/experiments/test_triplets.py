@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import chat_server as chat
 from chat_server import ChatServer, Request, Response
+from lab.models.backbone import MalformedAnswer
 from lab.models.cache import RECORDING
 from lab.models.connect import connected
-from lab.models.parsing import MalformedAnswer
 from lab.runs import budget, collecting
 from lab.runs.budget import Budget, BudgetSpent
 from lab.runs.study_results import Results

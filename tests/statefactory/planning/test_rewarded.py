@@ -15,9 +15,8 @@ from agents.answers import Act
 from agents.history import ACT, MALFORMED, History
 from agents.play import Settings
 from chat_server import ChatServer
-from lab.models.backbone import Ledger
+from lab.models.backbone import Ledger, MalformedAnswer
 from lab.models.connect import connected
-from lab.models.parsing import MalformedAnswer
 from lab.viewer.transcripts import Transcript
 from standins.statefactory.oracle import obeying
 from statefactory.experiments.guided import AlfWorld, BlocksWorld, Guided

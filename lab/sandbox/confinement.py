@@ -1,27 +1,93 @@
-"""The seccomp filter of every program: it allows those in system_calls.csv, and refuses all others.
+"""What holds a program: Landlock for files, and a filter of system calls (seccomp) for all else.
 
-It covers what Landlock leaves open: modes, owners, times and attributes of files, where a link leads, sockets, and
-other processes of the same user.
+Landlock lets it open only the files that it is granted, and needs no rights, packages or namespaces; see
+https://docs.kernel.org/userspace-api/landlock.html. The filter allows the calls in system_calls.csv and refuses all
+others. It covers what Landlock leaves open: modes, owners, times and attributes of files, where a link leads, sockets,
+and other processes of the same user.
 
 A program may end itself by any signal but SIGKILL: the filter ends one that tries with SIGSYS, so that a SIGKILL is
 known to have come from outside (see `lab.sandbox.watching`). For that it also may not make a timer that sends one, or
 set a limit of processor time at which the kernel does.
 
-What a program holds on the disk must be there to see (`lab.sandbox.disk`): its threads share one table of open files,
-and there is no way to hold a file that has never had a name, or to reserve room for one.
+What a program holds on the disk must be there to see (`watching.holds_too_much`): its threads share one table of open
+files, and there is no way to hold a file that has never had a name, or to reserve room for one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import ctypes
+import os
 import platform
 import signal
 import struct
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 from lab.sandbox.program import SandboxUnavailable
+
+# Numbers of <linux/landlock.h>, the same on every architecture.
+CREATE_RULESET, ADD_RULE = 444, 445
+ASK_VERSION, PATH_BENEATH = 1, 1
+WRITE_FILE, READ_FILE, READ_FOLDER = 1 << 1, 1 << 2, 1 << 3
+REMOVE_FOLDER, REMOVE_FILE, MAKE_FOLDER, MAKE_FILE, MAKE_LINK = 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 12
+MOVE, TRUNCATE = 1 << 13, 1 << 14
+READ = READ_FILE | READ_FOLDER
+ALL_WITHIN = READ | WRITE_FILE | REMOVE_FOLDER | REMOVE_FILE | MAKE_FOLDER | MAKE_FILE | MAKE_LINK | MOVE | TRUNCATE
+OF_FILES = READ_FILE | WRITE_FILE | TRUNCATE
+FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}  # how many rights a version knows; 16 from version 5 on
+NULL = Path("/dev/null")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@cache
+def version() -> int:
+    """The kernel's version of Landlock; 0 if it has none (before Linux 5.13, or switched off) or is not Linux."""
+    if sys.platform != "linux":
+        return 0
+    return max(0, _libc.syscall(*map(ctypes.c_long, (CREATE_RULESET, 0, 0, ASK_VERSION))))
+
+
+@contextlib.contextmanager
+def ruleset(folder: Path, readable: Iterable[Path]) -> Iterator[int]:
+    """A descriptor of rules that grant all within the folder, reading the other paths, and nothing else.
+
+    From version 4 on they also refuse TCP, from 6 on signals and abstract sockets, which the filter refuses anyway.
+    Raises OSError if a path is gone or the kernel is short of memory.
+    """
+    handled = (1 << FILE_RIGHTS.get(version(), 16)) - 1
+    attributes = struct.pack("=QQQ", handled, 3 if version() >= 4 else 0, 3 if version() >= 6 else 0)
+    rules = _call(CREATE_RULESET, attributes, len(attributes), 0)
+    try:
+        _grant(rules, folder, ALL_WITHIN & handled)
+        _grant(rules, NULL, READ_FILE | WRITE_FILE)
+        for path in readable:
+            _grant(rules, path, READ)
+        yield rules
+    finally:
+        os.close(rules)
+
+
+def _grant(rules: int, path: Path, rights: int) -> None:
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        rights &= -1 if path.is_dir() else OF_FILES
+        _call(ADD_RULE, rules, PATH_BENEATH, struct.pack("=Qi", rights, descriptor), 0)
+    finally:
+        os.close(descriptor)
+
+
+def _call(number: int, *arguments: int | bytes) -> int:
+    values = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
+    answer: int = _libc.syscall(ctypes.c_long(number), *values)
+    if answer < 0:
+        raise OSError(ctypes.get_errno(), f"Landlock's rules cannot be made: {os.strerror(ctypes.get_errno())}")
+    return answer
+
 
 Step = tuple[int, int, int, int]  # struct sock_filter: code, steps to skip if true, if false, operand
 
@@ -50,7 +116,7 @@ NAMING = (15, 16, 0x53564D41)
 
 def numbers(machine: str) -> dict[str, int]:
     """Allowed call -> its number on this architecture, from system_calls.csv; some exist on one alone."""
-    with open(Path(__file__).with_suffix(".csv"), encoding="utf-8", newline="") as table:
+    with open(Path(__file__).with_name("system_calls.csv"), encoding="utf-8", newline="") as table:
         return {row["call"]: int(row[machine]) for row in csv.DictReader(table) if row[machine]}
 
 
@@ -104,7 +170,7 @@ def _opened(flags: int) -> list[Step]:
 
 def _to_itself(number: int) -> list[Step]:
     """Allows the program to signal itself, but SIGKILL ends it as SIGSYS, and SIGCONT, by which it would go on while
-    `disk` looks at it, is refused. number: position of the signal among the arguments, from 0.
+    `watching` looks at it, is refused. number: position of the signal among the arguments, from 0.
     """
     itself = [_load(0), (EQUAL, 1, 0, OWN_PID), REFUSE]
     return [*itself, _load(number), (EQUAL, 0, 1, signal.SIGKILL), KILL, (EQUAL, 0, 1, signal.SIGCONT), REFUSE, ALLOW]
