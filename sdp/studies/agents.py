@@ -33,16 +33,16 @@ TABLES: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-def even(trial: Trial) -> bool:
+def even(played: Trial | Results) -> bool:
     """Whether agents and SDP are answered for alike: not so where the agents follow an expert, and SDP rules."""
-    return len({part.name == ORACLE for part in trial.who.parts}) == 1
+    return len({part.name == ORACLE for part in played.who.parts}) == 1
 
 
 def label(results: Results, name: str) -> str:
     """An agent's name with who acts for it, or how its answers are bound."""
     if name not in ACTED:
         return name
-    if not even(results.setup):
+    if not even(results):
         return f"{name} (acted by an expert)"
     free = ", free text" if results.by_a_model else ""  # of rules, which always keep the form, it says nothing
     schema = results.setup.options.get("settings.schema", False)

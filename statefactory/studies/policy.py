@@ -42,7 +42,8 @@ def chosen(run: Results, world: str, name: str, scoring: Scoring = STANDARD) -> 
     made, names = attempted(run.setup.part(world, name).attempts), run.setup.methods_of(world)
     shown = {name, CHANCE, ORACLE} if name == names[-1] else {name}
     for when in (END, MIDWAY):
-        yield from (success(made, choice) for choice in choices(made, run, when, scoring) if choice.name in shown)
+        choosing = [choice for choice in choices(made, run, when, scoring) if choice.name in shown]
+        yield from (success(made, choice) for choice in choosing if choice.success)  # none where nothing was to choose
 
 
 def tree_search(names: Sequence[str]) -> Study:

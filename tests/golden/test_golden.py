@@ -1,0 +1,88 @@
+"""Golden episodes: each study on a few synthetic tasks, replayed from recorded answers to rows, costs and sentences.
+
+A folder per study has the answers (a recording as `python -m lab record` makes them) and what they came to: `rows.csv`,
+`contrasts.csv`, `costs.csv`, `answer.txt`, and in `timelines.txt` an episode of each benchmark. Methods, worlds, scores
+and tables are the real ones; only the answers are stored, so stand-ins may change freely. Changed prompts void them:
+
+    pytest tests/golden --record            # all studies, or some with -k; look at the difference before you commit
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from lab.machine.reading import MANIFEST
+from lab.models.replay import PACKED
+from lab.runs import declaration, recordings
+from lab.runs.collecting import collect
+from lab.runs.study_results import Results
+
+FOLDER = Path(__file__).parent
+STUDIES = declaration.names()
+# Settings of the recorded runs that two tasks of each benchmark would make large or slow.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "statefactory-best-of-n": {"options": {"count": 4}, "benchmarks": ("blocksworld", "webshop")},
+    "statefactory-hacking": {"limit": 1, "benchmarks": ("blocksworld",)},
+    "statefactory-table13": {"benchmarks": ("alfworld", "blocksworld")},
+    "statefactory-table2": {"limit": 1, "benchmarks": ("BlocksWorld",)},
+    "statefactory-tree-search": {"limit": 1, "benchmarks": ("blocksworld",)},
+}
+
+
+@pytest.fixture(autouse=True)
+def synthetic(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LAB_DATA", raising=False)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_recorded_answers_come_to_the_same_rows(name: str, request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--record"):
+        record(name)
+    results = declaration.named(name).run(engine=f"replay:{FOLDER / name}", workers=1)
+    for file, content in golden(results).items():
+        assert_same(file, content, (FOLDER / name / file).read_text(encoding="utf-8"))
+
+
+def record(name: str) -> None:
+    """Play a study with its own engine and write its answers and what they came to."""
+    settings = {"data": "synthetic", "limit": 2} | SETTINGS.get(name, {})
+    results = collect(declaration.named(name).trial(**settings), 1, record=True, show_progress=False)
+    shutil.rmtree(FOLDER / name, ignore_errors=True)
+    tables = results.frame(), results.costs()
+    folder = recordings.save(results.folder, *tables, tasks=list(results.episodes), name=str(FOLDER / name))
+    for path in folder.iterdir():
+        if path.name not in (MANIFEST, PACKED):
+            path.unlink()
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest |= {"sha256": {PACKED: manifest["sha256"][PACKED]}, "code": "", "surroundings": {}}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1))
+    for file, content in golden(results).items():
+        (folder / file).write_text(content, encoding="utf-8")
+
+
+def golden(results: Results) -> dict[str, str]:
+    """File name -> what a run came to."""
+    first = {(benchmark, results.setup.methods_of(benchmark)[0]) for benchmark in results.setup.datasets}
+    shown = [
+        results.timeline(benchmark, condition, next(iter(results.of(benchmark, condition)))).text(detail=True)
+        for benchmark, condition in sorted(first)
+    ]
+    tables = {"rows.csv": results.frame(), "contrasts.csv": results.compare(), "costs.csv": results.costs()}
+    texts = {"answer.txt": results.answer(), "timelines.txt": "\n\n".join(shown)}
+    return {file: table.to_csv(index=False) for file, table in tables.items()} | texts
+
+
+def assert_same(file: str, now: str, before: str) -> None:
+    """Numbers may differ in the fifth digit, as embeddings do between machines."""
+    if not file.endswith(".csv"):
+        assert now == before, file
+        return
+    tables = [pd.read_csv(io.StringIO(content)) if content.strip() else pd.DataFrame() for content in (now, before)]
+    pd.testing.assert_frame_equal(*tables, rtol=0, atol=1e-4, obj=file)
