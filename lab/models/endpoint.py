@@ -78,6 +78,7 @@ class Endpoint:
         self.cache = cache
         self._first = Profile.first(engine.options, BINDINGS if local is None else (SCHEMA, TEXT))
         self._client: Chat | None = None
+        self.body = b""  # of the last reply
         self._last_reply, self._pages = 0.0, 0  # when a reply came, on any thread; how many web pages came
 
     @classmethod
@@ -109,10 +110,6 @@ class Endpoint:
     def served(self) -> list[dict[str, Any]]:
         """What the server takes and which model answers, for a manifest; empty where nothing was asked."""
         return [self.server.record()] if self.server.bindings and self._local is None else []
-
-    def through(self, wrap: Callable[[Chat], Chat]) -> None:
-        """Send all requests through what `wrap` makes of the client."""
-        self._client = wrap(self._sending())
 
     def try_out(self) -> None:
         """Find out within seconds whether the server is there, takes the key and has the model, once a process.
@@ -259,7 +256,8 @@ class Endpoint:
 
         request = {"model": self.engine.name, "messages": messages, **arguments}
         try:
-            reply = reply_in(self._sending().chat(request, seconds))
+            self.body = self._sending().chat(request, seconds)
+            reply = reply_in(self.body)
         except openai.APIStatusError as error:
             if kind_of(error) is not Kind.REFUSAL:
                 raise
@@ -305,7 +303,7 @@ class Endpoint:
         return self._client
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_client": None}
+        return self.__dict__ | {"_client": None, "body": b""}
 
 
 def _sampling(exchange: Exchange) -> dict[str, Any]:
