@@ -1,6 +1,6 @@
 """An endpoint: render, look up the cache, ask the server with retries, parse, re-ask once.
 
-ask -> _from_server -> _converse (asks, re-asks once) -> _complete (binds the answer, retries) -> client
+ask -> _converse (asks, re-asks once) -> _complete (binds the answer, retries) -> client
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ class Exchange:
 
     options: Mapping[str, Any]
     sample: int = 0
+    started: float = field(default_factory=time.perf_counter)
     replies: list[Reply] = field(default_factory=list)
     unanswered: int = 0
 
@@ -92,14 +93,23 @@ class Endpoint:
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises MalformedAnswer if also the re-ask gives no answer, RefusedAnswer, EndpointError, PromptTooLong."""
-        started = time.perf_counter()
+        exchange = Exchange(options_of(prompt, self.engine, sample), sample)
         question = rendered(prompt, fields, self.engine)
         request = question.key(sample, self.address)
         waiting = self._patience + self._timeout
         with self.cache.single_flight(request, waiting) if self.cache is not None else nullcontext() as known:
-            if known is None:
-                return self._from_server(question, request, sample, started)
-            return self._from_cache(question, request, known, started)
+            if known is not None:
+                return self._from_cache(question, request, known, exchange.started)
+            self.try_out()
+            try:
+                value, path = self._converse(question.prompt, question.messages, exchange)
+            except (MalformedAnswer, EndpointError) as fault:
+                raise self._fault(fault, question, request, exchange) from None
+            call, last = self._book(question, path, exchange), exchange.replies[-1]
+            stated = {"model": last.model, "fingerprint": last.fingerprint}
+            stated = {name: text for name, text in stated.items() if text}
+            text = self._keep(request, call, value.model_dump_json(), **stated)
+            return question.answer(text, call, request)
 
     @property
     def server(self) -> Server:
@@ -134,30 +144,22 @@ class Endpoint:
         )  # fmt: skip
         return question.answer(known["text"], call, request, known.get("said", ""))
 
-    def _from_server(self, question: Rendered, request: str, sample: int, started: float) -> Answer:
-        self.try_out()
-        exchange = Exchange(options_of(question.prompt, self.engine, sample), sample)
-        try:
-            value, path = self._converse(question.prompt, question.messages, exchange)
-        except (MalformedAnswer, EndpointError) as fault:
-            error, malformed = fault, isinstance(fault, MalformedAnswer)
-            if malformed and exchange.replies[-1].truncated:  # at the re-ask, too: which option raises the limit?
-                limit = self.engine.options.get("max_tokens")
-                at = f"max_tokens={limit}" if limit else "the server's own limit of tokens"
-                error = MalformedAnswer(f"{fault} at {at}; state a larger one in the engine string (…?max_tokens=N)")
-            path = "malformed" if malformed else "failed"
-            error.call, error.request = self._book(question, path, exchange, started), request
-            if isinstance(error, MalformedAnswer):
-                error.text = exchange.replies[-1].text
-                # A recording has one answer to a request: whoever asks it again gets the same one.
-                if os.environ.get(RECORDING):
-                    self._keep(request, error.call, str(error), said=error.text)
-            raise error from None
-        call, last = self._book(question, path, exchange, started), exchange.replies[-1]
-        stated = {"model": last.model, "fingerprint": last.fingerprint}
-        stated = {name: text for name, text in stated.items() if text}
-        text = self._keep(request, call, value.model_dump_json(), **stated)
-        return question.answer(text, call, request)
+    def _fault(
+        self, fault: MalformedAnswer | EndpointError, question: Rendered, request: str, exchange: Exchange
+    ) -> MalformedAnswer | EndpointError:
+        """The error of a question without an answer, with the booked call and the request."""
+        error, malformed = fault, isinstance(fault, MalformedAnswer)
+        if malformed and exchange.replies[-1].truncated:  # at the re-ask, too: which option raises the limit?
+            limit = self.engine.options.get("max_tokens")
+            at = f"max_tokens={limit}" if limit else "the server's own limit of tokens"
+            error = MalformedAnswer(f"{fault} at {at}; state a larger one in the engine string (…?max_tokens=N)")
+        error.call, error.request = self._book(question, "malformed" if malformed else "failed", exchange), request
+        if isinstance(error, MalformedAnswer):
+            error.text = exchange.replies[-1].text
+            # A recording has one answer to a request: whoever asks it again gets the same one.
+            if os.environ.get(RECORDING):
+                self._keep(request, error.call, str(error), said=error.text)
+        return error
 
     def _keep(self, request: str, call: Call, text: str, **more: str) -> str:
         """Cache what came of a request; its text, or another's, if that was first."""
@@ -182,12 +184,12 @@ class Endpoint:
             ]
             return read(self._complete(prompt, messages + shown, exchange), prompt)[0], "reasked"
 
-    def _book(self, question: Rendered, path: str, exchange: Exchange, started: float) -> Call:
+    def _book(self, question: Rendered, path: str, exchange: Exchange) -> Call:
         replies = exchange.replies
         tokens_in, tokens_out = sum(r.tokens_in for r in replies), sum(r.tokens_out for r in replies)
         usd = price(self.engine.name, tokens_in, tokens_out) if all(r.counted for r in replies) else None
         progress.spend(tokens_in + tokens_out, usd)
-        seconds = time.perf_counter() - started
+        seconds = time.perf_counter() - exchange.started
         return Call(
             question.prompt.operator, question.prompt.name, path, tokens_in, tokens_out,
             seconds=seconds,
