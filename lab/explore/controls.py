@@ -211,9 +211,9 @@ def control(name: str, kind: Any, value: Any) -> Widget | None:
     return plain(value=value, continuous_update=False, **looks) if plain else None
 
 
-def engine_box(title: str, value: str, recorded: Iterable[str] = (), hint: str = "") -> Combobox:
-    """A box for an engine: any text, with some that work here offered. recorded: names of recordings."""
-    return Combobox(value=value, options=offered(recorded), description=title, placeholder=hint,
+def engine_box(title: str, value: str, hint: str = "") -> Combobox:
+    """A box for an engine: any text, with some that work here offered."""
+    return Combobox(value=value, options=offered(), description=title, placeholder=hint,
                     continuous_update=False, style=STYLE, layout=WIDER)  # fmt: skip
 
 
