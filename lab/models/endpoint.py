@@ -23,9 +23,7 @@ from lab.models.client import (
     Chat,
     Client,
     EndpointError,
-    EndpointUnavailable,
     Kind,
-    Redirected,
     SchemaNotTaken,
     WebPage,
     gets_through,
@@ -236,8 +234,6 @@ class Endpoint:
                     raise
                 else:
                     failure = refused(error, self.address, lambda: self._others(began))
-            except Redirected as error:
-                failure = (EndpointError if self._others(began) else EndpointUnavailable)(str(error))
         if failure:
             # Outside the handlers: the SDK's error holds the request, and with it the key, and would stay as the
             # context, which travels along where a cluster pickles errors.

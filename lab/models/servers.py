@@ -25,7 +25,6 @@ from lab.models.client import (
     Client,
     EndpointError,
     EndpointUnavailable,
-    Redirected,
     body_json,
     is_page,
     only_pages,
@@ -300,7 +299,7 @@ def _objection(client: Client, address: str, model: str) -> EndpointError | None
         if error.status_code not in (401, 403):  # others have no such list
             return None
         listed = None
-    except (BadBody, Redirected):
+    except BadBody:
         listed = None
     models = listed.get("data") if isinstance(listed, dict) else None
     names = [entry.get("id") for entry in models if isinstance(entry, dict)] if isinstance(models, list) else []
@@ -314,8 +313,6 @@ def _objection(client: Client, address: str, model: str) -> EndpointError | None
         refusal, status = refused(error, address), error.status_code
     except (openai.APIConnectionError, BadBody, TimeoutError):  # it may pass: the first question will tell
         return None
-    except Redirected as error:
-        return EndpointUnavailable(str(error))
     else:
         return only_pages(address) if is_page(body) else None
     if not isinstance(refusal, EndpointUnavailable):

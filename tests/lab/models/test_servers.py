@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,7 +16,7 @@ from chat_server import ChatServer
 from lab.models import client, servers
 from lab.models.backbone import Backbone, Ledger, by_operator, request_of
 from lab.models.cache import AnswerCache
-from lab.models.client import EndpointUnavailable
+from lab.models.client import EndpointError, EndpointUnavailable
 from lab.models.connect import connect
 from lab.models.engines import BadEngine, parse, presets
 from lab.models.prompts import Prompt
@@ -288,37 +287,18 @@ def test_a_run_notes_what_its_server_takes_and_resumes(server: ChatServer) -> No
 # --- redirects --------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def elsewhere() -> Iterator[ChatServer]:
-    with ChatServer(right) as other:
-        yield other
-
-
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_no_prompt_follows_a_redirect_to_another_server(
-    server: ChatServer, elsewhere: ChatServer, prompt: Prompt, status: int
+@pytest.mark.parametrize("all_of_them", [True, False])
+def test_no_prompt_follows_a_redirect_which_is_a_fault_of_the_server_where_all_requests_meet_it(
+    server: ChatServer, prompt: Prompt, status: int, all_of_them: bool
 ) -> None:
-    server.behave(redirects_to(elsewhere.address, status))
-    with pytest.raises(EndpointUnavailable, match=f"redirects to another server, .*{elsewhere.address[7:20]}"):
-        connect("small", cache=None).ask(prompt, box=1)
-    assert elsewhere.count == 0 and not elsewhere.paths
-
-
-def test_a_single_redirected_request_is_no_fault_of_the_whole_server(
-    server: ChatServer, elsewhere: ChatServer, prompt: Prompt
-) -> None:
-    away = redirects_to(elsewhere.address)
-    server.behave(lambda request: away(request) if "Box 1." in request.text else right(request))
-    with pytest.raises(RuntimeError, match="redirects to another server") as caught:
-        connect("small", cache=None).ask(prompt, box=1)
-    assert not isinstance(caught.value, EndpointUnavailable) and elsewhere.count == 0
-    asked("small", prompt)
-
-
-def test_a_redirect_within_the_server_is_followed(server: ChatServer, prompt: Prompt) -> None:
-    there = redirects_to(server.address.replace("/v1", "/v1/"))
-    server.behave(lambda request: right(request) if request.number % 2 else there(request))
-    asked("small", prompt, 2)
+    with ChatServer(right) as elsewhere:
+        away = redirects_to(elsewhere.address, status)
+        server.behave(lambda request: away(request) if all_of_them or "Box 1." in request.text else right(request))
+        with pytest.raises(EndpointError, match=f"redirects to {elsewhere.address}.*OPENAI_BASE_URL") as caught:
+            connect("small", cache=None).ask(prompt, box=1)
+        assert isinstance(caught.value, EndpointUnavailable) == all_of_them
+        assert elsewhere.count == 0 and not elsewhere.paths
 
 
 @pytest.fixture(autouse=True)
