@@ -7,42 +7,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, NamedTuple
+from typing import Any
 
 from lab.machine.faults import Unavailable
 from lab.machine.secrets import redact
 from lab.models.backbone import Call
-from lab.models.client import BadBody, Chat, body_json
+from lab.models.client import BadBody, body_json
 from lab.models.connect import connect
+from lab.models.endpoint import Endpoint
 from lab.models.engines import parse
 from lab.models.nulls import NoChoice
 from lab.models.prompts import GROUP, Prompt
 
 LONGEST = 300  # characters of a text that are shown
-
-
-@dataclass
-class LastReply:
-    """A client that keeps the last reply that came through it."""
-
-    inner: Chat
-    body: bytes = b""
-
-    @property
-    def process(self) -> int:
-        return self.inner.process
-
-    def chat(self, request: Mapping[str, Any], seconds: float) -> bytes:
-        """As `Chat.chat`."""
-        self.body = self.inner.chat(request, seconds)
-        return self.body
-
-
-class Connection(NamedTuple):
-    """The backbone of an engine, and its client where it has one."""
-
-    backbone: Any  # a Backbone; one of a server has more: try_out, through, server
-    replies: list[LastReply]
 
 
 @dataclass(frozen=True)
@@ -75,21 +52,24 @@ def examples() -> Iterator[tuple[str, Prompt, Mapping[str, Any]]]:
             yield entry.name, prompt, fields
 
 
-def tried(engine: str, known: dict[str, Connection]) -> Iterator[TryResult]:
-    """Ask the questions, and take no answer from the cache. known: is filled with who answers, by engine.
+def tried(engine: str, known: dict[str, Any]) -> Iterator[TryResult]:
+    """Ask the questions, and take no answer from the cache. known: is filled with the backbones, by engine.
 
     Raises what `connect` raises, and Unavailable.
     """
     for package, prompt, fields in examples():
         part = parse(engine).of(prompt.operator).text
-        known[part] = known.get(part) or _connected(part)
+        if part not in known:
+            known[part] = connect(part, cache=None)
+            if hasattr(known[part], "try_out"):
+                known[part].try_out()
         yield _asked(package, prompt, fields, known[part])
 
 
 def show(engine: str) -> int:
     """Print what came of each question and a summary; 1 if one got no answer, else 0."""
     results: list[TryResult] = []
-    known: dict[str, Connection] = {}
+    known: dict[str, Any] = {}
     try:
         for result in tried(engine, known):
             results.append(result)
@@ -98,7 +78,7 @@ def show(engine: str) -> int:
         print(f"error: {redact(str(error))}")
         return 1
     lost = [result.operator for result in results if result.why]
-    for backbone, _ in known.values():
+    for backbone in known.values():
         for server in getattr(backbone, "served", []):
             print(f"\n{_negotiated(server)}")
     answered = f"{len(results) - len(lost)} of {len(results)} questions were answered"
@@ -106,31 +86,18 @@ def show(engine: str) -> int:
     return 1 if lost else 0
 
 
-def _connected(part: str) -> Connection:
-    backbone: Any = connect(part, cache=None)
-    replies: list[LastReply] = []
-    if through := getattr(backbone, "through", None):
-        backbone.try_out()
-
-        def listen(chat: Chat) -> Any:
-            replies.append(LastReply(chat))
-            return replies[0]
-
-        through(listen)
-    return Connection(backbone, replies)
-
-
-def _asked(package: str, prompt: Prompt, fields: Mapping[str, Any], to: Connection) -> TryResult:
+def _asked(package: str, prompt: Prompt, fields: Mapping[str, Any], backbone: Any) -> TryResult:
     text, call, why = "", Call(prompt.operator, prompt.name, "failed"), ""
     try:
-        answer = to.backbone.ask(prompt, **fields)
+        answer = backbone.ask(prompt, **fields)
         text, call = str(answer.value), answer.call
     except Exception as error:  # also rules without one for the question, and null models without a choice
         if isinstance(error, Unavailable) and not isinstance(error, NoChoice):
             raise
         why, call = redact(f"{type(error).__name__}: {error}"), getattr(error, "call", call)
-    raw = _message(to.replies[0].body) if to.replies else text
-    bound = to.backbone.server.bindings.get(prompt.name, "") if to.replies else ""
+    raw, bound = text, ""
+    if isinstance(backbone, Endpoint):
+        raw, bound = _message(backbone.body), backbone.server.bindings.get(prompt.name, "")
     return TryResult(f"{package} {prompt.operator}", prompt.name, redact(raw), text, bound, call, why)
 
 

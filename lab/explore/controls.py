@@ -1,8 +1,7 @@
-"""Panels of `4_explore/`: stills for where no kernel runs, buttons that work once at a time, and controls."""
+"""Panels of `4_explore/`: stills for where no kernel runs, buttons that say what a press costs, and controls."""
 
 from __future__ import annotations
 
-import asyncio
 import html
 import inspect
 from collections.abc import Callable, Iterable
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-SETTLE = 0.3  # seconds in which clicks that came while a button worked are dropped
 DPI = 90  # of a drawing in a panel
 FOR_READERS = (ValueError, RuntimeError, OSError)  # errors whose messages are whole sentences here
 WRAPPED = Layout(flex_flow="row wrap", align_items="flex-start", grid_gap="4px 20px")
@@ -76,7 +74,7 @@ class Action(VBox):
         self.button = Button(button_style="primary", layout=Layout(width="auto"))
         self.said, self.output = HTML(), Output()
         super().__init__([HBox([self.button, self.said], layout=WRAPPED), self.output])
-        self._label, self._work, self._cost, self._busy = label, work, cost, False
+        self._label, self._work, self._cost = label, work, cost
         self.button.on_click(self._clicked)
         self.refresh()
 
@@ -113,22 +111,9 @@ class Action(VBox):
             self.tell(words(error))
 
     def _clicked(self, _: Button) -> None:
-        if self._busy:
-            return
-        self._busy = True
-        try:
-            self.output.clear_output()
-            with self.output:  # a run's line of progress
-                self.press()
-        finally:
-            # A second click waits in the kernel's queue until the work is done, and comes before this is due.
-            try:
-                asyncio.get_running_loop().call_later(SETTLE, self._settled)
-            except RuntimeError:  # no loop, as in tests
-                self._settled()
-
-    def _settled(self) -> None:
-        self._busy = False
+        self.output.clear_output()
+        with self.output:  # a run's line of progress
+            self.press()
 
 
 def words(error: BaseException) -> str:
@@ -211,9 +196,9 @@ def control(name: str, kind: Any, value: Any) -> Widget | None:
     return plain(value=value, continuous_update=False, **looks) if plain else None
 
 
-def engine_box(title: str, value: str, recorded: Iterable[str] = (), hint: str = "") -> Combobox:
-    """A box for an engine: any text, with some that work here offered. recorded: names of recordings."""
-    return Combobox(value=value, options=offered(recorded), description=title, placeholder=hint,
+def engine_box(title: str, value: str, hint: str = "") -> Combobox:
+    """A box for an engine: any text, with some that work here offered."""
+    return Combobox(value=value, options=offered(), description=title, placeholder=hint,
                     continuous_update=False, style=STYLE, layout=WIDER)  # fmt: skip
 
 

@@ -8,7 +8,7 @@ entry a dataset, of the copy that this suite was tested with:
     counts     pattern -> number of matching files, for datasets that are folders of many files
     converted  files whose conversion by `lab data fetch` has other bytes; the conversion checks them itself
 
-A content is hashed when it is first used, and then known by the file's size and times, so that no later run pays.
+A content is hashed when a process first uses it, in at most a second, and then known by the file's size and times.
 `lab data fetch` writes what it brought to `NAME.fetched.json`, which counts as much as the manifest.
 """
 
@@ -23,17 +23,15 @@ import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 from lab.machine.download import DownloadFailed, Report
 from lab.machine.faults import DamagedData, MissingData
 from lab.machine.files import write_atomically
-from lab.machine.paths import checked_data, official_data
+from lab.machine.paths import official_data
 from lab.machine.printing import hint
 
 LIST = Path(__file__).with_name("manifests.json")
@@ -45,9 +43,6 @@ UNREADABLE = (OSError, EOFError, zlib.error)  # of a gzip file that is cut or ch
 # What parsers say of a page of excuses or half a file.
 PARSING = (ValueError, LookupError, TypeError, AttributeError, SyntaxError, EOFError, RuntimeError, csv.Error,
            zipfile.BadZipFile, zlib.error)  # fmt: skip
-
-Hashed = dict[str, Any]  # file -> its size and times, then the sha256 of its content
-_hashed: Hashed = {}  # by this process, for where nothing can be written
 
 
 class UnexpectedData(ValueError):
@@ -74,13 +69,13 @@ def known() -> Mapping[str, Manifest]:
     return {name: Manifest(**entry) for name, entry in json.loads(LIST.read_text(encoding="utf-8")).items()}
 
 
-def check(name: str, data: Path, memory: Path) -> None:
+def check(name: str) -> None:
     """Raise DamagedData if the dataset is here only in part, or a file of it is cut or changed.
 
-    A dataset of which nothing is here passes, and so does one without a manifest. data: the folder of official data.
-    memory: the file that remembers hashes.
+    A dataset of which nothing is here passes, and so does one without a manifest.
     """
-    faults = list(_faults(name, data, memory)) if name in known() else []
+    data = official_data()
+    faults = list(_faults(name, data)) if name in known() else []
     if faults:
         more = f"; and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
         fetched = name in entry_points(group=GROUP).names
@@ -91,9 +86,14 @@ def check(name: str, data: Path, memory: Path) -> None:
         )
 
 
-def note(name: str, data: Path) -> None:
-    """Record what is here of the dataset, which then counts as whole. Raises DamagedData, OSError."""
-    manifest, files = known()[name], {}
+def accept(name: str) -> Path:
+    """Take what is here of a dataset for whole from now on, and return its folder.
+
+    Raises ValueError, DamagedData if a file cannot be read or none can be used without it, OSError.
+    """
+    if name not in known():
+        raise ValueError(f"no dataset {name!r} has a manifest; there are: {', '.join(known())}")
+    manifest, data, files = known()[name], official_data(), dict[str, str]()
     for file in manifest.here(data):
         try:
             files[file] = _sha256(data / file)
@@ -104,29 +104,30 @@ def note(name: str, data: Path) -> None:
         raise DamagedData(f"{name} cannot be used without {', '.join(missing)}, which {data} does not have")
     fetched = Manifest(files, counts=_counts(data, manifest))
     write_atomically(data / f"{name}{FETCHED}", json.dumps(asdict(fetched), indent=1).encode())
+    return data / name
 
 
-def set_aside(name: str, data: Path) -> None:
+def _set_aside(name: str, data: Path) -> None:
     """Rename what is damaged and what fetching would not replace: folders in a file's place, and files it never brings.
 
     A damaged file that it does bring stays until then, so that the dataset counts as damaged and not as absent.
     """
-    for file in _damaged(name, data, {}):
+    for file in _damaged(name, data):
         path = data / file
         if file not in known()[name].needed or (path.is_dir() and not path.is_symlink()):
             path.rename(path.with_name(f"{path.name}.damaged"))
 
 
-def unexpected(name: str, data: Path) -> list[str]:
+def _unexpected(name: str, data: Path) -> list[str]:
     """What of a dataset that was just fetched is neither as in the manifest nor as the conversion may have it."""
     manifest = known().get(name, Manifest({}))
     fixed = [file for file in manifest.here(data) if file not in manifest.converted]
-    faults = [_fault(data, file, [manifest.files[file]], {}) for file in fixed]
+    faults = [_fault(data, file, [manifest.files[file]]) for file in fixed]
     return [*filter(None, faults), *_miscounted(data, manifest, manifest.counts)]
 
 
-def _faults(name: str, data: Path, memory: Path) -> Iterator[str]:
-    manifest, fetched, remembered = known()[name], _fetched(data / f"{name}{FETCHED}"), _remembered(memory)
+def _faults(name: str, data: Path) -> Iterator[str]:
+    manifest, fetched = known()[name], _fetched(data / f"{name}{FETCHED}")
     for folder in sorted({file.partition("/")[0] for file in manifest.files}):
         try:
             if os.path.lexists(data / folder):  # so is a link that leads nowhere
@@ -134,47 +135,40 @@ def _faults(name: str, data: Path, memory: Path) -> Iterator[str]:
         except OSError as error:
             yield f"{data / folder} is no folder that can be read ({error.strerror})"
             return
-    hashed = remembered | _hashed
-    yield from _damaged(name, data, hashed).values()
-    if hashed != remembered:
-        _hashed.update(hashed)
-        with suppress(OSError):  # a cache that cannot be written costs time only, and the doctor names it
-            write_atomically(memory, json.dumps(_remembered(memory) | hashed).encode())
+    yield from _damaged(name, data).values()
     here = manifest.here(data)
     yield from (f"{file} is missing" for file in manifest.needed if here and file not in here)
     yield from _miscounted(data, manifest, fetched.counts or manifest.counts)
 
 
-def _damaged(name: str, data: Path, hashed: Hashed) -> dict[str, str]:
+def _damaged(name: str, data: Path) -> dict[str, str]:
     """File -> what is wrong with it."""
     manifest, fetched = known()[name], _fetched(data / f"{name}{FETCHED}")
     faults = {
-        file: _fault(data, file, [source.files[file] for source in (manifest, fetched) if file in source.files], hashed)
+        file: _fault(data, file, [source.files[file] for source in (manifest, fetched) if file in source.files])
         for file in manifest.here(data)
     }
     return {file: fault for file, fault in faults.items() if fault}
 
 
-def _fault(data: Path, file: str, accepted: Sequence[str], hashed: Hashed) -> str:
+def _fault(data: Path, file: str, accepted: Sequence[str]) -> str:
     """What is wrong with a file, "" if its content has one of the accepted hashes."""
-    path = data / file
     try:
-        status = path.stat()
-        # The time of the last change to the inode too: a copy keeps the other one, and an editor can set it back.
-        state = [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-        if hashed.get(str(path)) in [[*state, sha256] for sha256 in accepted]:
-            return ""
-        sha256 = _sha256(path)
+        known_content = _sha256(data / file) in accepted
     except UNREADABLE as error:
         return f"{file} cannot be read ({getattr(error, 'strerror', None) or error})"
-    if sha256 not in accepted:
-        return f"{file} is cut or changed: its content has another sha256 than it should"
-    hashed[str(path)] = [*state, sha256]
-    return ""
+    return "" if known_content else f"{file} is cut or changed: its content has another sha256 than it should"
 
 
 def _sha256(path: Path) -> str:
-    """sha256 of what is in a file, unpacked."""
+    status = path.stat()
+    # The time of the last change to the inode too: a copy keeps the other one, and an editor can set it back.
+    return _hashed(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+@cache
+def _hashed(path: Path, *state: int) -> str:
+    """sha256 of what is in a file, unpacked. state: its size and times."""
     packed = path.suffix == ".gz" and not path.name.endswith(".tar.gz")
     with gzip.open(path, "rb") if packed else open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -203,15 +197,6 @@ def _fetched(path: Path) -> Manifest:
         return Manifest({})
 
 
-def _remembered(memory: Path) -> Hashed:
-    """The hashes of earlier processes, nothing where they cannot be read: files are hashed again then."""
-    try:
-        hashed = json.loads(memory.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return hashed if isinstance(hashed, dict) else {}
-
-
 @dataclass(frozen=True)
 class Dataset:
     """One dataset. Both functions get its folder, `official_data() / name`.
@@ -233,7 +218,7 @@ class Dataset:
     @property
     def here(self) -> bool:
         """Whether the dataset is here. Raises DamagedData if only a part of it is, or it is not what it should be."""
-        check(self.name, official_data(), checked_data())
+        check(self.name)
         return self.present(self.folder)
 
 
@@ -269,7 +254,7 @@ def fetch(name: str, report: Report) -> Path:
         here = dataset.here
     except DamagedData as error:
         report(str(error).partition(" Fetch it again")[0])
-        set_aside(name, official_data())
+        _set_aside(name, official_data())
         here = False
     if here:
         report(f"{name} is already in {dataset.folder}")
@@ -284,13 +269,11 @@ def fetch(name: str, report: Report) -> Path:
     except Exception as error:  # the hub's client has kinds of its own, such as a time-out that is no OSError
         again = f"run the same command again, it goes on: python -m lab data fetch {name}"
         raise DownloadFailed(f"{name} could not be fetched: {error!r}; {again}") from error
-    wrong = unexpected(name, official_data())
+    wrong = _unexpected(name, official_data())
     # Asked again: a conversion may pass and still leave out what the code reads.
     if wrong or not dataset.present(dataset.folder):
         raise UnexpectedData(_rejected(dataset, "; ".join(wrong) or f"{dataset.folder} lacks a part of it"))
-    if name in known():
-        note(name, official_data())
-    return dataset.folder
+    return accept(name) if name in known() else dataset.folder
 
 
 def choose_data(data: str, present: bool, what: str) -> str:
@@ -304,24 +287,13 @@ def choose_data(data: str, present: bool, what: str) -> str:
     if data not in kinds:
         raise ValueError(f"data={data!r}; choose one of {', '.join(map(repr, kinds))}{hint(str(data), kinds)}")
     if data != "synthetic":
-        check(what, official_data(), checked_data())
+        check(what)
     if data == "official" and not present:
         raise MissingData(
             f"{what}'s official data is not in {official_data()}. Fetch it with: python -m lab data fetch {what}, "
             "or set LAB_DATA to a folder that has it, or use data='synthetic'"
         )
     return "official" if data != "synthetic" and present else "synthetic"
-
-
-def accept(name: str) -> Path:
-    """Take what is here of a dataset for whole from now on, and return its folder.
-
-    Raises ValueError, DamagedData if a file cannot be read or none can be used without it, OSError.
-    """
-    if name not in known():
-        raise ValueError(f"no dataset {name!r} has a manifest; there are: {', '.join(known())}")
-    note(name, official_data())
-    return official_data() / name
 
 
 def _rejected(dataset: Dataset, why: str) -> str:

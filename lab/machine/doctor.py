@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from lab.machine import datasets
 from lab.machine.faults import MissingData
-from lab.machine.paths import ROOT, answer_cache, checked_data, official_data
+from lab.machine.paths import ROOT, answer_cache, official_data
 
 GROUP = "lab.doctor"
 INSTALL = "python -m pip install -r requirements.txt"
@@ -169,7 +169,7 @@ def _data() -> list[Check]:
         return [*checks, Check("datasets", False, str(error), INSTALL, optional=True)]
     for name in sorted(datasets.known().keys() - registered.keys()):  # nobody fetches it: for tests and experts alone
         try:
-            datasets.check(name, folder, checked_data())
+            datasets.check(name)
         except MissingData as error:
             checks.append(Check(f"data of {name}", False, str(error), optional=True))
     for name, dataset in registered.items():

@@ -42,15 +42,6 @@ def append_durably(path: Path, data: bytes) -> None:
     """
     new = not path.exists()
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        _append(file, data)
-    finally:
-        os.close(file)
-    if new:
-        _sync_folder(path.parent)
-
-
-def _append(file: int, data: bytes) -> None:
     size = os.fstat(file).st_size
     try:
         while data:
@@ -60,6 +51,10 @@ def _append(file: int, data: bytes) -> None:
         with suppress(OSError):
             os.ftruncate(file, size)
         raise
+    finally:
+        os.close(file)
+    if new:
+        _sync_folder(path.parent)
 
 
 def _sync_folder(folder: Path) -> None:

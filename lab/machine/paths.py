@@ -46,11 +46,6 @@ def answer_cache() -> Path:
     return Path(os.environ.get("LAB_CACHE") or ROOT / "data" / "cache" / "answers.sqlite")
 
 
-def checked_data() -> Path:
-    """The file that remembers which official data was found whole."""
-    return answer_cache().with_name("checked_data.json")
-
-
 def recordings_folder() -> Path:
     """`LAB_RECORDINGS` if set, else `data/recordings` in the repository."""
     return Path(os.environ.get("LAB_RECORDINGS") or ROOT / "data" / "recordings")

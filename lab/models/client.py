@@ -17,24 +17,22 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from email.utils import parsedate_to_datetime
 from enum import Enum
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-from urllib.parse import urlsplit
 
 from lab.machine import progress
 from lab.machine.faults import Unavailable
-from lab.machine.secrets import clean_address, redact
+from lab.machine.secrets import redact
 from lab.models.backbone import Call
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 T = TypeVar("T")
-PORTS = {"http": 80, "https": 443}
 # Bytes of a body, unpacked; beyond them a server could fill this machine's memory.
 MOST_BYTES = 8 * 2**20  # of an answer: about two million tokens
 SPARE = 0.1  # seconds longer than for connecting, so that it can be told that this is what took too long
@@ -77,20 +75,12 @@ class EndpointUnavailable(EndpointError, Unavailable):
     """The server answers no request at all: no connection, no permission, no quota, or web pages for answers."""
 
 
-class Redirected(EndpointError):
-    """The server redirects this request to another server."""
-
-
 class BadBody(ValueError):
     """A reply that is no answer: truncated, not UTF-8, written by a proxy on the way. The message says which."""
 
 
 class NotThisApi(BadBody):
     """A reply that is whole and of another form than this API has. The message quotes it."""
-
-
-class WebPage(BadBody):
-    """A reply that is a web page: what a server sends where there is no API."""
 
 
 class SchemaNotTaken(ValueError):
@@ -112,8 +102,8 @@ class Client:
         """server: base_url and api_key. own: a server on this machine, to which no proxy leads."""
         import openai
 
-        hooks = {"request": [within_origin(server["base_url"])]}
-        server["http_client"] = openai.DefaultAsyncHttpxClient(trust_env=not own, event_hooks=hooks)
+        # A redirect is not followed: no prompt and no key leaves for another server.
+        server["http_client"] = openai.DefaultAsyncHttpxClient(trust_env=not own, follow_redirects=False)
         self._sdk = openai.AsyncOpenAI(max_retries=0, **server)  # our retries are bounded
         self.process = os.getpid()
         weakref.finalize(self, _close, self._sdk, _loop()).atexit = False
@@ -143,28 +133,6 @@ class Client:
             raise
 
 
-def within_origin(address: str) -> Callable[[Any], Awaitable[None]]:
-    """A hook of the HTTP client that raises Redirected before a request, and with it a prompt and a key, would follow a
-    redirect to another server. The same host over https is the same server.
-    """
-
-    def origin(url: str) -> tuple[str, str, int]:
-        parts = urlsplit(url)
-        return parts.scheme, parts.hostname or "", parts.port or PORTS[parts.scheme]
-
-    scheme, host, port = origin(address)
-    allowed = {(scheme, host, port), ("https", host, PORTS["https"] if port == PORTS["http"] else port)}
-
-    async def check(request: Any) -> None:
-        if (to := origin(str(request.url))) not in allowed:
-            raise Redirected(
-                f"{clean_address(address)} redirects to another server, {to[0]}://{to[1]}:{to[2]}, which gets no "
-                "prompt. If that is the right one, set OPENAI_BASE_URL to its address"
-            )
-
-    return check
-
-
 def is_page(body: bytes) -> bool:
     """Whether a body is a web page, or other markup: what a server sends where it has no API at this address."""
     return body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
@@ -173,7 +141,7 @@ def is_page(body: bytes) -> bool:
 def body_json(body: bytes) -> Any:
     """What a body holds. Raises BadBody."""
     if is_page(body):
-        raise WebPage("a web page, and no answer of a model")
+        raise BadBody("a web page, and no answer of a model")
     try:
         return json.loads(body.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, a number of 5,000 digits, a depth of 5,000
@@ -183,7 +151,7 @@ def body_json(body: bytes) -> Any:
 async def _within(sending: AbstractAsyncContextManager[Any], seconds: float, most: int) -> bytes:
     import openai
 
-    body, redirected = bytearray(), ""
+    body = bytearray()
     try:
         async with asyncio.timeout(seconds), sending as response:
             async for part in response.iter_bytes():
@@ -192,13 +160,9 @@ async def _within(sending: AbstractAsyncContextManager[Any], seconds: float, mos
                     raise NotThisApi(f"the body has more than {most:,} bytes")
     except (openai.OpenAIError, BadBody, TimeoutError, MemoryError):
         raise
-    except Redirected as error:
-        redirected = str(error)
-    # A body that breaks off, a packing that is none, a redirect to no address: for these the SDK has no error.
+    # A body that breaks off, a packing that is none: for these the SDK has no error.
     except Exception as error:
         raise BadBody(f"{type(error).__name__}: {error}") from None
-    if redirected:  # here, without a context that holds the request, and with it the key
-        raise Redirected(redirected)
     return bytes(body)
 
 
@@ -297,13 +261,10 @@ def refused(error: Any, address: str, others: Callable[[], bool] = lambda: False
     """What to raise for a status error that a retry cannot mend. others: as in `with_retries`."""
     kind = EndpointUnavailable if _of_all(error) and not others() else EndpointError
     likely = end_of(address) if error.status_code in (404, 405) else ""
+    if 300 <= error.status_code < 400:
+        to = redact(error.response.headers.get("location", "nowhere"))[:LONGEST_QUOTE]
+        likely = f". It redirects to {to}, which gets no prompt; if that is right, set OPENAI_BASE_URL to its address"
     return kind(f"{address} refuses the request: {_quoted(str(error))}{likely}")
-
-
-def only_pages(address: str) -> EndpointUnavailable:
-    """What to raise where a server answers with web pages."""
-    likely = end_of(address) or ". Set OPENAI_BASE_URL to the address of a server of models"
-    return EndpointUnavailable(f"{address} answers with a web page, and not as a model does{likely}")
 
 
 def end_of(address: str) -> str:
@@ -319,7 +280,7 @@ def _quoted(text: str) -> str:
 
 
 def _of_all(error: Any) -> bool:
-    return error.status_code in REFUSING_STATUS or _spent(error)
+    return error.status_code in REFUSING_STATUS or 300 <= error.status_code < 400 or _spent(error)
 
 
 def _spent(error: Any) -> bool:

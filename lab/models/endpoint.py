@@ -1,6 +1,6 @@
 """An endpoint: render, look up the cache, ask the server with retries, parse, re-ask once.
 
-ask -> _from_server -> _converse (asks, re-asks once) -> _complete (binds the answer, retries) -> client
+ask -> _converse (asks, re-asks once) -> _complete (binds the answer, retries) -> client
 """
 
 from __future__ import annotations
@@ -19,18 +19,13 @@ from lab.models.backbone import Answer, Call, MalformedAnswer, options_of, price
 from lab.models.cache import RECORDING, AnswerCache
 from lab.models.client import (
     LONGEST_WAIT,
-    BadBody,
     Chat,
     Client,
     EndpointError,
-    EndpointUnavailable,
     Kind,
-    Redirected,
     SchemaNotTaken,
-    WebPage,
     gets_through,
     kind_of,
-    only_pages,
     refused,
     with_retries,
 )
@@ -44,7 +39,6 @@ TEMPERATURE = 0.0  # unless the engine string says otherwise
 TIMEOUT = 120.0  # seconds for one try; engine option `timeout`
 PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
 CRASHES = 3  # statuses 500 that tell that a server does not take what binds an answer, where it never did
-SEVERAL = 3  # web pages from a server that has answered nothing yet; one may be a gateway's, which is starting
 NOT_SENT = (*OF_THE_MACHINE, "context", SHUFFLE, "headers", "query", "schema", "extra_body")
 _DEFAULT_CACHE: Any = object()
 
@@ -58,6 +52,7 @@ class Exchange:
 
     options: Mapping[str, Any]
     sample: int = 0
+    started: float = field(default_factory=time.perf_counter)
     replies: list[Reply] = field(default_factory=list)
     unanswered: int = 0
 
@@ -78,7 +73,8 @@ class Endpoint:
         self.cache = cache
         self._first = Profile.first(engine.options, BINDINGS if local is None else (SCHEMA, TEXT))
         self._client: Chat | None = None
-        self._last_reply, self._pages = 0.0, 0  # when a reply came, on any thread; how many web pages came
+        self.body = b""  # of the last reply
+        self._last_reply = 0.0  # when a reply came, on any thread
 
     @classmethod
     def of(cls, engine: Engine, cache: AnswerCache | None = _DEFAULT_CACHE) -> Endpoint:
@@ -91,14 +87,23 @@ class Endpoint:
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises MalformedAnswer if also the re-ask gives no answer, RefusedAnswer, EndpointError, PromptTooLong."""
-        started = time.perf_counter()
+        exchange = Exchange(options_of(prompt, self.engine, sample), sample)
         question = rendered(prompt, fields, self.engine)
         request = question.key(sample, self.address)
         waiting = self._patience + self._timeout
         with self.cache.single_flight(request, waiting) if self.cache is not None else nullcontext() as known:
-            if known is None:
-                return self._from_server(question, request, sample, started)
-            return self._from_cache(question, request, known, started)
+            if known is not None:
+                return self._from_cache(question, request, known, exchange.started)
+            self.try_out()
+            try:
+                value, path = self._converse(question.prompt, question.messages, exchange)
+            except (MalformedAnswer, EndpointError) as fault:
+                raise self._fault(fault, question, request, exchange) from None
+            call, last = self._book(question, path, exchange), exchange.replies[-1]
+            stated = {"model": last.model, "fingerprint": last.fingerprint}
+            stated = {name: text for name, text in stated.items() if text}
+            text = self._keep(request, call, value.model_dump_json(), **stated)
+            return question.answer(text, call, request)
 
     @property
     def server(self) -> Server:
@@ -109,10 +114,6 @@ class Endpoint:
     def served(self) -> list[dict[str, Any]]:
         """What the server takes and which model answers, for a manifest; empty where nothing was asked."""
         return [self.server.record()] if self.server.bindings and self._local is None else []
-
-    def through(self, wrap: Callable[[Chat], Chat]) -> None:
-        """Send all requests through what `wrap` makes of the client."""
-        self._client = wrap(self._sending())
 
     def try_out(self) -> None:
         """Find out within seconds whether the server is there, takes the key and has the model, once a process.
@@ -137,30 +138,22 @@ class Endpoint:
         )  # fmt: skip
         return question.answer(known["text"], call, request, known.get("said", ""))
 
-    def _from_server(self, question: Rendered, request: str, sample: int, started: float) -> Answer:
-        self.try_out()
-        exchange = Exchange(options_of(question.prompt, self.engine, sample), sample)
-        try:
-            value, path = self._converse(question.prompt, question.messages, exchange)
-        except (MalformedAnswer, EndpointError) as fault:
-            error, malformed = fault, isinstance(fault, MalformedAnswer)
-            if malformed and exchange.replies[-1].truncated:  # at the re-ask, too: which option raises the limit?
-                limit = self.engine.options.get("max_tokens")
-                at = f"max_tokens={limit}" if limit else "the server's own limit of tokens"
-                error = MalformedAnswer(f"{fault} at {at}; state a larger one in the engine string (…?max_tokens=N)")
-            path = "malformed" if malformed else "failed"
-            error.call, error.request = self._book(question, path, exchange, started), request
-            if isinstance(error, MalformedAnswer):
-                error.text = exchange.replies[-1].text
-                # A recording has one answer to a request: whoever asks it again gets the same one.
-                if os.environ.get(RECORDING):
-                    self._keep(request, error.call, str(error), said=error.text)
-            raise error from None
-        call, last = self._book(question, path, exchange, started), exchange.replies[-1]
-        stated = {"model": last.model, "fingerprint": last.fingerprint}
-        stated = {name: text for name, text in stated.items() if text}
-        text = self._keep(request, call, value.model_dump_json(), **stated)
-        return question.answer(text, call, request)
+    def _fault(
+        self, fault: MalformedAnswer | EndpointError, question: Rendered, request: str, exchange: Exchange
+    ) -> MalformedAnswer | EndpointError:
+        """The error of a question without an answer, with the booked call and the request."""
+        error, malformed = fault, isinstance(fault, MalformedAnswer)
+        if malformed and exchange.replies[-1].truncated:  # at the re-ask, too: which option raises the limit?
+            limit = self.engine.options.get("max_tokens")
+            at = f"max_tokens={limit}" if limit else "the server's own limit of tokens"
+            error = MalformedAnswer(f"{fault} at {at}; state a larger one in the engine string (…?max_tokens=N)")
+        error.call, error.request = self._book(question, "malformed" if malformed else "failed", exchange), request
+        if isinstance(error, MalformedAnswer):
+            error.text = exchange.replies[-1].text
+            # A recording has one answer to a request: whoever asks it again gets the same one.
+            if os.environ.get(RECORDING):
+                self._keep(request, error.call, str(error), said=error.text)
+        return error
 
     def _keep(self, request: str, call: Call, text: str, **more: str) -> str:
         """Cache what came of a request; its text, or another's, if that was first."""
@@ -185,12 +178,12 @@ class Endpoint:
             ]
             return read(self._complete(prompt, messages + shown, exchange), prompt)[0], "reasked"
 
-    def _book(self, question: Rendered, path: str, exchange: Exchange, started: float) -> Call:
+    def _book(self, question: Rendered, path: str, exchange: Exchange) -> Call:
         replies = exchange.replies
         tokens_in, tokens_out = sum(r.tokens_in for r in replies), sum(r.tokens_out for r in replies)
         usd = price(self.engine.name, tokens_in, tokens_out) if all(r.counted for r in replies) else None
         progress.spend(tokens_in + tokens_out, usd)
-        seconds = time.perf_counter() - started
+        seconds = time.perf_counter() - exchange.started
         return Call(
             question.prompt.operator, question.prompt.name, path, tokens_in, tokens_out,
             seconds=seconds,
@@ -214,8 +207,6 @@ class Endpoint:
                 return self._once(messages, self._timeout, **sent)
             except Exception as error:
                 exchange.unanswered += 1
-                if isinstance(error, WebPage) and self._only_pages():
-                    raise only_pages(self.address) from None
                 crashes[tried[-1]] += getattr(error, "status_code", 0) == 500
                 # Statuses 500 may mean that the server does not take what binds the answer.
                 if ways and prompt.name not in self.server.bindings and crashes[tried[-1]] == CRASHES:
@@ -237,8 +228,6 @@ class Endpoint:
                     raise
                 else:
                     failure = refused(error, self.address, lambda: self._others(began))
-            except Redirected as error:
-                failure = (EndpointError if self._others(began) else EndpointUnavailable)(str(error))
         if failure:
             # Outside the handlers: the SDK's error holds the request, and with it the key, and would stay as the
             # context, which travels along where a cluster pickles errors.
@@ -259,7 +248,8 @@ class Endpoint:
 
         request = {"model": self.engine.name, "messages": messages, **arguments}
         try:
-            reply = reply_in(self._sending().chat(request, seconds))
+            self.body = self._sending().chat(request, seconds)
+            reply = reply_in(self.body)
         except openai.APIStatusError as error:
             if kind_of(error) is not Kind.REFUSAL:
                 raise
@@ -270,21 +260,6 @@ class Endpoint:
     def _others(self, since: float) -> bool:
         """Whether the server answers other requests: since then it did, or does so now with a small one."""
         return self._last_reply > since or gets_through(self._small, self.address, self._patience)
-
-    def _only_pages(self) -> bool:
-        """Whether nothing but web pages ever came, several: then there is no API, and no patience will help."""
-        import openai
-
-        self._pages += 1
-        if self._last_reply > 0 or self._pages < SEVERAL:
-            return False
-        try:
-            self._small()
-        except WebPage:
-            return True
-        except (openai.OpenAIError, BadBody, TimeoutError):
-            pass
-        return False
 
     def _small(self) -> Reply:
         return self._once(SMALL, min(self._timeout, LONGEST_WAIT), **self.server.profile.adapted({"max_tokens": 1}))
@@ -305,7 +280,7 @@ class Endpoint:
         return self._client
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_client": None}
+        return self.__dict__ | {"_client": None, "body": b""}
 
 
 def _sampling(exchange: Exchange) -> dict[str, Any]:

@@ -181,7 +181,7 @@ class Loaded:
             asked = self._taken(wait=not (live or suspects)) if not (closed or suspects) else []
             closed = closed or None in asked
             for job in [suspects.pop()] if suspects and not live else filter(None, asked):
-                job.config.num_assistant_tokens = self._guesses(together=bool(live) or len(asked) > 1)
+                job.config.num_assistant_tokens = GUESSED_TOGETHER if live or len(asked) > 1 else GUESSED_ALONE
                 try:
                     live.append((job, self._pipe.add_request(next(numbers), job.read, job.config)))
                 except RuntimeError as error:
@@ -206,10 +206,6 @@ class Loaded:
                     job.answer.set_result(handle.read_all()[0])
             live = [(job, handle) for job, handle in live if not (job.answer.done() or job.stopped.is_set())]
         self._pipe = None
-
-    def _guesses(self, together: bool) -> int:
-        """How many tokens are guessed at a time for a question, that is answered together with others or alone."""
-        return GUESSED_TOGETHER if together else GUESSED_ALONE
 
     def _taken(self, wait: bool) -> list[Job | None]:
         """The questions that wait, None for the end. wait: for the first one."""

@@ -21,7 +21,7 @@ from lab.machine.faults import Unavailable
 from lab.models.backbone import Answer, Call
 from lab.models.cache import key_of
 from lab.models.engines import FIRST, LAST, Engine
-from lab.models.prompts import AnswerModel, Fields, FreeText, Listing, Prompt, faults
+from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt, faults
 from lab.models.rendering import rendered, shuffled
 
 Schema = Mapping[str, Any]
@@ -75,16 +75,13 @@ def _answered(prompt: Prompt, fields: Fields, pick: _Pick) -> AnswerModel:
     kind: Any = form(fields) if form else prompt.narrowed(fields).answer
     if listing is None and prompt.free:
         raise _no_choice(prompt, "it asks for free text")
+    # Field of the answer -> what it can name, in the order in which that is shown.
+    named = {listing.answer: list(dict.fromkeys(listing.names(listing.options(fields))))} if listing else {}
     try:
-        value = kind.model_validate(_values(prompt, kind.model_json_schema(), _named(listing, fields), pick))
+        value = kind.model_validate(_values(prompt, kind.model_json_schema(), named, pick))
     except ValidationError as error:
         raise _no_choice(prompt, f"what it would say is refused ({faults(error)})") from None
     return FreeText(text=value.as_text()) if form else value
-
-
-def _named(listing: Listing | None, fields: Fields) -> dict[str, list[Any]]:
-    """Field of the answer -> what it can name, in the order in which that is shown."""
-    return {listing.answer: list(dict.fromkeys(listing.names(listing.options(fields))))} if listing else {}
 
 
 def _values(prompt: Prompt, schema: Schema, named: Mapping[str, Sequence[Any]], pick: _Pick) -> dict[str, Any]:

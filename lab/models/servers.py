@@ -25,10 +25,9 @@ from lab.models.client import (
     Client,
     EndpointError,
     EndpointUnavailable,
-    Redirected,
     body_json,
+    end_of,
     is_page,
-    only_pages,
     refused,
 )
 from lab.models.engines import BINDINGS, OBJECT, SCHEMA, TEXT, TOOL, presets
@@ -300,7 +299,7 @@ def _objection(client: Client, address: str, model: str) -> EndpointError | None
         if error.status_code not in (401, 403):  # others have no such list
             return None
         listed = None
-    except (BadBody, Redirected):
+    except BadBody:
         listed = None
     models = listed.get("data") if isinstance(listed, dict) else None
     names = [entry.get("id") for entry in models if isinstance(entry, dict)] if isinstance(models, list) else []
@@ -314,10 +313,10 @@ def _objection(client: Client, address: str, model: str) -> EndpointError | None
         refusal, status = refused(error, address), error.status_code
     except (openai.APIConnectionError, BadBody, TimeoutError):  # it may pass: the first question will tell
         return None
-    except Redirected as error:
-        return EndpointUnavailable(str(error))
     else:
-        return only_pages(address) if is_page(body) else None
+        likely = end_of(address) or ". Set OPENAI_BASE_URL to the address of a server of models"
+        page = EndpointUnavailable(f"{address} answers with a web page, and not as a model does{likely}")
+        return page if is_page(body) else None
     if not isinstance(refusal, EndpointUnavailable):
         return None
     if status in (401, 403):

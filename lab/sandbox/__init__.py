@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from lab.machine.doctor import Check
-from lab.sandbox.program import Job, Limits, Result, SandboxFailed, SandboxUnavailable, interpreter, prepared
+from lab.sandbox.program import Limits, Result, SandboxFailed, SandboxUnavailable, interpreter, prepared
 from lab.sandbox.selftest import examine
 from lab.sandbox.watching import watched
 
@@ -45,11 +45,8 @@ def run_untrusted(
     with prepared(code, files, timeout, limits or Limits()) as job:
         if reason := refusal():
             raise SandboxUnavailable(reason)
-        return without_host_paths(watched(job), job)
-
-
-def without_host_paths(result: Result, job: Job) -> Result:
-    """The result with the same paths in its texts wherever it ran, as in a traceback; else no run could be repeated."""
+        result = watched(job)
+    # The same paths in its texts wherever it ran, as in a traceback; else no run could be repeated.
     shown = {str(job.folder): WORK} | {str(path): f"{WORK}/{name}" for name, path in job.shared.items()}
     shown |= {str(folder): LIBRARY for folder in interpreter().library}
     stdout, stderr = result.stdout, result.stderr

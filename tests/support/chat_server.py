@@ -117,17 +117,6 @@ def echoes_key(request: Request) -> Response:
     return status(401, f"Incorrect credentials: {request.headers.get('authorization')}")
 
 
-def without_schemas(inner: Behaviour) -> Behaviour:
-    """A server that knows no `response_format`."""
-
-    def behave(request: Request) -> Response:
-        if "response_format" in request.body:
-            return status(400, "response_format is not supported")
-        return inner(request)
-
-    return behave
-
-
 def cut_off_body(value: Any) -> Response:
     """Headers that announce the whole body, half of it, and the end of the connection."""
     whole = answer(value)

@@ -460,46 +460,6 @@ def of_caches() -> Iterator[Case]:
     yield of_a_cache("nothing may be written", lambda path: path.chmod(0o444))
     yield Case("caches", "held by another process", held("EXCLUSIVE"))
     yield Case("caches", "written by another process", held("IMMEDIATE"))
-    yield from of_vectors()
-
-
-def of_vectors() -> Iterator[Case]:
-    import numpy as np
-
-    from statefactory.embeddings.cache import VectorFile
-
-    vectors = {bytes([number]) * 32: np.full(384, number, np.float32) for number in range(40)}
-
-    def act(path: Path) -> tuple[str, str]:
-        file = VectorFile(path)
-        came = file.read(list(vectors))
-        if any(not np.array_equal(vector, vectors[key]) for key, vector in came.items()):
-            return WRONG, "another vector"
-        file.write({key: vector for key, vector in vectors.items() if key not in came})
-        if len(VectorFile(path).read(list(vectors))) < len(vectors):
-            return LOST, "a vector that was kept anew is not there"
-        return KEPT, "?" if len(came) < len(vectors) else ""
-
-    def of(name: str, damage: Damage) -> Case:
-        def play(place: Path) -> tuple[str, str]:
-            path = place / "embeddings.sqlite"
-            file = VectorFile(path)
-            file.write(vectors)
-            with file._connection() as connection:
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            file.close()
-            damage(path)
-            return tried(path, lambda: told_in_summary(*act(path)), place)
-
-        return Case("caches", f"vectors: {name}", play)
-
-    some = "WHERE rowid < 4"
-    yield of("a byte edited", by_sql(f"UPDATE vectors SET vector = zeroblob(1536) {some}"))
-    yield of("text", by_sql(f"UPDATE vectors SET vector = 'text' {some}"))
-    yield of("torn", by_sql(f"UPDATE vectors SET vector = substr(vector, 1, 77) {some}"))
-    yield of("random bytes", WHOLE["random bytes"])
-    yield of("half of it", WHOLE["half of it"])
-    yield of("a folder in its place", WHOLE["a folder in its place"])
 
 
 # --- recordings -------------------------------------------------------------------------------------------------

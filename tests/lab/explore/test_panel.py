@@ -1,8 +1,7 @@
-"""Buttons say what they cost, work once at a time, and tell errors in words; a panel has a still."""
+"""Buttons say what they cost, and tell errors in words; a panel has a still."""
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import Literal
 
@@ -77,22 +76,6 @@ def test_a_price_that_cannot_be_told_disables_the_button_and_says_why() -> None:
     assert action.button.disabled and "no engine" in action.said.value
     action.refresh()
     assert not action.button.disabled and not action.said.value
-
-
-def test_clicks_that_came_while_a_button_worked_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lab.explore.controls.SETTLE", 0.05)
-    disabled: list[bool] = []
-
-    async def clicks() -> None:
-        action = Action("Play", lambda: disabled.append(action.button.disabled), lambda: "free")
-        for _ in range(3):  # as a kernel finds them in its queue when the first one's work is done
-            action.button.click()
-        assert disabled == [True]
-        await asyncio.sleep(0.1)
-        action.button.click()
-
-    asyncio.run(clicks())
-    assert disabled == [True, True]
 
 
 @pytest.mark.parametrize(

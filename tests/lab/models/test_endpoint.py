@@ -123,18 +123,6 @@ def test_a_cached_answer_is_marked_free_and_identical(server: ChatServer, model:
     assert all(getattr(fresh.call, name) == getattr(cached.call, name) for name in unchanged)
 
 
-@pytest.mark.parametrize("bad", [chat.refuses(), chat.empty(), chat.cut_by_length('{"shelf": 1, "why": "x"}')])
-def test_what_is_no_answer_is_never_cached(
-    server: ChatServer, model: Ledger, prompt: Prompt, cache: AnswerCache, bad: chat.Response
-) -> None:
-    server.behave(lambda request: bad)
-    with pytest.raises(MalformedAnswer):
-        model.ask(prompt, box=1)
-    assert len(cache) == 0
-    server.behave(lambda request: chat.answer(GOOD))
-    assert model.ask(prompt, box=1).call.cached is False
-
-
 def test_whatever_an_answer_depends_on_changes_the_key_and_nothing_else_does(
     prompt: Prompt, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,20 +91,6 @@ def test_single_operators_have_engines_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "evidence"),
-    [
-        ("oracle", "simulated"),
-        ("gpt-4o, Act: oracle", "simulated"),
-        ("rules, Act: rules@0.9", "simulated"),
-        ("rules@0.9, Act: gpt-4o", "simulated"),
-        ("gpt-4o, Act: rules", "measured"),
-    ],
-)
-def test_one_noisy_engine_makes_the_numbers_simulated(text: str, evidence: str) -> None:
-    assert parse(text).evidence == evidence
-
-
-@pytest.mark.parametrize(
     ("engine", "others", "shortest"),
     [
         ("rules@0.8", {"Verify": "rules"}, "rules@0.8, Verify: rules"),
@@ -125,16 +111,6 @@ def test_engines_by_operator_are_one_string_in_its_shortest_form(
     [
         ({"Verfy": "rules"}, "'verfy' is no operator of it .*: act, verify; did you mean 'verify'\\?"),
         ({"replan": "rules"}, "'replan' is no operator of it that asks a question, as it is set up. Operators"),
-    ],
-)
-def test_an_unknown_operator_is_refused_by_name(others: dict[str, str], message: str) -> None:
-    with pytest.raises(BadEngine, match=message):
-        engines.routed("rules", others, ("act", "verify"), "it")
-
-
-@pytest.mark.parametrize(
-    ("others", "message"),
-    [
         ({"act": 0.7}, "'act': 0.7 is no operator with an engine"),
         ({"act now": "rules"}, "'act now'"),
         ({"act": "rules, verify: rules"}, "no operator with an engine"),
@@ -144,7 +120,7 @@ def test_an_unknown_operator_is_refused_by_name(others: dict[str, str], message:
 )
 def test_engines_that_mean_nothing_are_refused(others: dict[str, str], message: str) -> None:
     with pytest.raises(BadEngine, match=message):
-        engines.with_others("rules", others)
+        engines.routed("rules", others, ("act", "verify"), "it")
 
 
 def test_a_model_without_address_and_key_says_which_variables_to_set() -> None:
@@ -172,6 +148,9 @@ def test_an_address_without_a_scheme_is_refused_and_not_repeated(monkeypatch: py
         ("local", 3, "local", "measured"),
         ("rules@0.7, Act: rules", 3, "rules@0.7?seed=3, Act: rules", "simulated"),
         ("gpt-4o, Act: rules@0.7", 3, "gpt-4o, Act: rules@0.7?seed=3", "simulated"),
+        ("rules@0.9, Act: gpt-4o", 0, "rules@0.9, Act: gpt-4o", "simulated"),
+        ("gpt-4o, Act: oracle", 3, "gpt-4o, Act: oracle", "simulated"),
+        ("gpt-4o, Act: rules", 3, "gpt-4o, Act: rules", "measured"),
     ],
 )
 def test_a_seed_is_that_of_noise_and_noise_makes_numbers_simulated(
