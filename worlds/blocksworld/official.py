@@ -14,9 +14,8 @@ from typing import Any
 from lab.machine.datasets import Dataset, UnexpectedData
 from lab.machine.download import Report, download
 from lab.machine.files import write_atomically
-from worlds.blocksworld.problem import BlocksProblem, from_pddl, problem_of, read_operator
+from worlds.blocksworld.problem import BlocksProblem, BlocksTask, from_pddl, problem_of, read_operator
 from worlds.blocksworld.state import Action
-from worlds.blocksworld.tasks import BlocksTask
 
 FILE = "generated_basic_501.jsonl.gz"
 COUNT = 501

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from worlds.travelplanner.costs import flight_cost, ground_cost, meal_cost, night_cost
 from worlds.travelplanner.hard import RULED_OUT, forbids, has_room_type
 from worlds.travelplanner.itinerary import (
     FLIGHT_LABEL,
@@ -22,12 +21,15 @@ from worlds.travelplanner.itinerary import (
     Unreadable,
     before_parenthesis,
     days_read,
+    flight_cost,
+    ground_cost,
+    meal_cost,
     name_and_city,
+    night_cost,
     route_in,
     vehicle,
 )
-from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Listings
-from worlds.travelplanner.tables import Accommodation, Flight, Restaurant
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Accommodation, Flight, Leg, Listings, Restaurant
 from worlds.travelplanner.tasks import TripTask
 
 

@@ -44,7 +44,7 @@ class ProductKind(NamedTuple):
 def synthetic_catalogue(seed: int) -> Catalogue:
     """600 products of 15 kinds in 10 departments, the same for the same seed."""
     rng = Random(f"webshop catalogue {seed}")
-    brands = sorted({brand(rng) for _ in range(BRANDS)})
+    brands = sorted({(rng.choice(SYLLABLES) + rng.choice(ENDINGS)).capitalize() for _ in range(BRANDS)})
     kinds = [ProductKind(**row) for row in read_rows("webshop_kinds.jsonl")]
     products: dict[str, Product] = {}
     names: set[str] = set()
@@ -67,10 +67,6 @@ def synthetic_instructions(catalogue: Catalogue, seed: int) -> dict[str, list[In
         split: [synthetic_instruction(rng, next(chosen)) for _ in range(number)]
         for split, number in INSTRUCTIONS.items()
     }
-
-
-def brand(rng: Random) -> str:
-    return (rng.choice(SYLLABLES) + rng.choice(ENDINGS)).capitalize()
 
 
 def synthetic_product(rng: Random, kind: ProductKind, maker: str) -> Product:

@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 
-from lab.machine.datasets import Dataset, accept
+from lab.machine.datasets import accept
 from lab.machine.faults import DamagedData
 from stock_alfworld import stock_game
-from worlds.alfworld import checks, load, official
-from worlds.alfworld.conversion import UnexpectedData
+from worlds.alfworld import load, official
 from worlds.alfworld.expert import Expert
-from worlds.alfworld.official import fetch, present
+from worlds.alfworld.official import UnexpectedData, fetch, present
 from worlds.base import NoSolution
 
 QUIET = lambda line: None  # noqa: E731
@@ -124,17 +123,3 @@ def test_a_page_in_place_of_the_archive_is_removed_and_named(tmp_path: Path) -> 
     with pytest.raises(UnexpectedData, match="no zip archive"):
         fetch(tmp_path, QUIET)
     assert not page.exists()
-
-
-def test_doctor_names_the_packages_and_the_line_that_fetches_the_games(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    found = {check.what: check for check in checks.checks()}
-    assert all(found[package].ok for package in checks.PACKAGES)
-    games = found["released games"]
-    assert not games.ok and games.optional and games.fix == "python -m lab data fetch alfworld"
-
-
-def test_the_dataset_is_what_the_library_registers() -> None:
-    assert isinstance(official.DATASET, Dataset) and official.DATASET.name == "alfworld"

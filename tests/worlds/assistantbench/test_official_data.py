@@ -10,9 +10,9 @@ import pytest
 
 from lab.machine.faults import DamagedData, MissingData
 from worlds.assistantbench import official
+from worlds.assistantbench.official import write_submission
 from worlds.assistantbench.questions import WebTask
 from worlds.assistantbench.scorer import gold_of
-from worlds.assistantbench.submission import write_submission
 
 DATA = Path(os.environ.get("LAB_DATA") or "nowhere") / official.NAME
 needs_data = pytest.mark.skipif(not official.present(DATA), reason="LAB_DATA names no data of AssistantBench")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from lab.machine.faults import MissingData, Unavailable
+from lab.machine.faults import Unavailable
 from worlds.assistantbench import AssistantBench, WebTask, load, official
 from worlds.assistantbench.expert import Expert
 from worlds.base import EpisodeOver, NoSolution
-from worlds.web.local import LocalWeb
+from worlds.web.site import Site
 
 DATA = Path(os.environ.get("LAB_DATA") or "nowhere") / official.NAME
 needs_data = pytest.mark.skipif(not official.present(DATA), reason="LAB_DATA names no data of AssistantBench")
@@ -50,8 +49,8 @@ def test_a_question_is_searched_for_read_and_answered(world: AssistantBench) -> 
 
 
 def test_what_a_page_says_is_quoted_line_by_line(world: AssistantBench) -> None:
-    assert isinstance(world.web, LocalWeb)
-    for lure, resource in world.web.site.lures.items():
+    assert isinstance(world.web, Site)
+    for lure, resource in world.web.lures.items():
         step = world.replay(world.tasks("writing")[0], [f"scrape {resource.url}"])[-1]
         own = [line for line in step.text.splitlines() if not line.startswith("> ")]
         assert own == [f"{resource.url} says:"] and lure in step.text
@@ -74,11 +73,8 @@ def test_an_answer_that_the_official_scorer_cannot_take_says_so(world: Assistant
 
 
 def test_a_task_shows_no_answer_and_belongs_to_its_world(world: AssistantBench) -> None:
-    assert [field.name for field in fields(WebTask)] == ["id", "goal"]
     with pytest.raises(LookupError, match="is not of this world"):
         world.reset(WebTask("made_web_writing_0_00000", "Another question?"))
-    with pytest.raises(ValueError, match="has no split 'dev'; choose one of writing, reporting"):
-        world.tasks("dev")
     other = world.apart()
     other.reset(other.tasks("writing")[1])
     assert other.web is world.web
@@ -106,12 +102,3 @@ def test_official_questions_are_taken_where_they_can_be_searched_for(monkeypatch
     assert load().data == "synthetic"
     monkeypatch.setenv("SERPER_API_KEY", "a-key-that-nobody-has")
     assert load().data == "official"
-
-
-def test_official_questions_that_are_not_there_are_asked_for_in_vain(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    assert load().data == "synthetic"
-    with pytest.raises(MissingData, match="LAB_DATA"):
-        load("official")

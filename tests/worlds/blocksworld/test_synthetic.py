@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -69,36 +66,6 @@ def test_random_states_are_uniform_over_all_states() -> None:
     counts = Counter(random_state("abcd", random) for _ in range(draws))
     assert set(counts) == states
     assert chisquare(list(counts.values())).pvalue > 0.001
-
-
-def test_goals_can_be_reached() -> None:
-    for seed in range(50):
-        goal = set(synthetic_problem(3, Random(seed)).goal)
-        assert any(state.facts() >= goal for state in all_states("abc"))
-
-
-PROGRAM = """
-from random import Random
-from worlds.blocksworld import load
-world, random = load("synthetic", seed=3), Random(1)
-for task in world.tasks("test"):
-    step = world.reset(task)
-    for _ in range(6):
-        print(task, step)
-        step = world.step(random.choice(step.actions))
-"""
-
-
-def test_transcripts_are_the_same_whatever_the_hash_seed() -> None:
-    outputs = {
-        hashlib.sha256(
-            subprocess.run(
-                [sys.executable, "-c", PROGRAM], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
-            ).stdout
-        ).hexdigest()
-        for seed in ("1", "2")
-    }
-    assert len(outputs) == 1
 
 
 class Files(SimpleHTTPRequestHandler):
@@ -172,7 +139,3 @@ def test_other_problems_than_the_known_ones_are_refused(public: Path, tmp_path: 
     with pytest.raises(official.UnexpectedData, match="not those that this suite was made for"):
         official.fetch(tmp_path / "to", QUIET)
     assert not official.present(tmp_path / "to")
-
-
-def test_the_compact_file_is_the_same_for_the_same_problems(public: Path) -> None:
-    assert official.packed(official.converted(public)) == official.packed(official.converted(public))

@@ -14,50 +14,41 @@ from worlds.multihop.metrics import hotpotqa, judged, musique, normalised, recal
 TEXT = st.text(st.sampled_from("abcé theanyesno.,!-'0 \t") | st.characters(), max_size=30)
 
 
-@pytest.mark.parametrize(
-    ("text", "normal"),
-    [
-        ("The  Eiffel Tower!", "eiffel tower"),
-        ("a, b", "b"),  # punctuation goes first, and an article is a word of its own then
-        ("U.S.A.", "usa"),
-        ("an-other theatre", "another theatre"),
-        ("“Rush”", "“rush”"),  # only ASCII's punctuation goes
-        ("The", ""),
-        ("31 March 2020", "31 march 2020"),
-    ],
-)
+@pytest.mark.parametrize(("text", "normal"), [
+    ("The  Eiffel Tower!", "eiffel tower"),
+    ("a, b", "b"),  # punctuation goes first, and an article is a word of its own then
+    ("U.S.A.", "usa"),
+    ("an-other theatre", "another theatre"),
+    ("“Rush”", "“rush”"),  # only ASCII's punctuation goes
+    ("The", ""),
+    ("31 March 2020", "31 march 2020"),
+])  # fmt: skip
 def test_an_answer_is_normalised_as_squad_does(text: str, normal: str) -> None:
     assert normalised(text) == normal
 
 
-@pytest.mark.parametrize(
-    ("said", "right", "em", "f1"),
-    [
-        ("Rush", "rush", 1, 1),
-        ("the band Rush", "Rush", 0, 2 / 3),
-        ("York York York", "New York", 0, 2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2)),  # a word counts as often as both
-        ("yes", "Yes.", 1, 1),
-        ("yes it is", "yes", 0, 0),  # no partial credit beside yes, no and noanswer
-        ("no", "no man's land", 0, 0),
-        ("noanswer", "the answer", 0, 0),
-        ("the", "a", 1, 0),  # equal, but no word is shared
-        ("Paris", "London", 0, 0),
-    ],
-)
+@pytest.mark.parametrize(("said", "right", "em", "f1"), [
+    ("Rush", "rush", 1, 1),
+    ("the band Rush", "Rush", 0, 2 / 3),
+    ("York York York", "New York", 0, 2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2)),  # a word counts as often as both
+    ("yes", "Yes.", 1, 1),
+    ("yes it is", "yes", 0, 0),  # no partial credit beside yes, no and noanswer
+    ("no", "no man's land", 0, 0),
+    ("noanswer", "the answer", 0, 0),
+    ("the", "a", 1, 0),  # equal, but no word is shared
+    ("Paris", "London", 0, 0),
+])  # fmt: skip
 def test_hotpotqa(said: str, right: str, em: float, f1: float) -> None:
     assert hotpotqa(said, right) == (em, pytest.approx(f1, abs=0))
 
 
-@pytest.mark.parametrize(
-    ("said", "right", "em", "f1"),
-    [
-        ("FIFA", ["International Federation of Association Football", "FIFA"], 1, 1),
-        ("yes it is", ["yes"], 0, 1 / 2),  # MuSiQue knows no special words
-        ("the", ["a"], 1, 1),
-        ("the", ["Rush"], 0, 0),
-        ("the Rush of 1974", ["Rush", "Rush 1974"], 0, 4 / 5),
-    ],
-)
+@pytest.mark.parametrize(("said", "right", "em", "f1"), [
+    ("FIFA", ["International Federation of Association Football", "FIFA"], 1, 1),
+    ("yes it is", ["yes"], 0, 1 / 2),  # MuSiQue knows no special words
+    ("the", ["a"], 1, 1),
+    ("the", ["Rush"], 0, 0),
+    ("the Rush of 1974", ["Rush", "Rush 1974"], 0, 4 / 5),
+])  # fmt: skip
 def test_musique(said: str, right: list[str], em: float, f1: float) -> None:
     assert musique(said, right) == (em, pytest.approx(f1, abs=0))
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worlds.base import EpisodeOver
-from worlds.multihop import DATASETS, HopTask, MultiHop, Paragraph, Question, load, world_of
+from worlds.multihop import DATASETS, HopTask, MultiHop, Paragraph, Question, indexed, load
 from worlds.multihop.expert import Expert
 
 FILM, DIRECTOR = Paragraph("Parasite (film)", "It was directed by Bong."), Paragraph("Bong", "Bong is from Daegu.")
@@ -23,7 +23,7 @@ QUESTIONS = {"annotated_full": [ASKED], "question_only": [CLOSED]}
 
 @pytest.fixture
 def world() -> MultiHop:
-    return world_of(QUESTIONS, lambda: [FILM, DIRECTOR, *OTHERS], "twelve paragraphs", top=2)
+    return MultiHop(QUESTIONS, indexed("twelve paragraphs", lambda: [FILM, DIRECTOR, *OTHERS]), top=2)
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
@@ -119,8 +119,3 @@ def test_a_wrong_word_is_answered_with_the_right_ones(world: MultiHop) -> None:
         world.reset(HopTask("q1", "Another question?", "hotpotqa"))
     with pytest.raises(EpisodeOver, match="before reset"):
         world.step("answer x")
-
-
-def test_a_task_says_nothing_of_its_answer(world: MultiHop) -> None:
-    assert set(HopTask.__slots__) == {"id", "goal", "dataset", "evidence"}
-    assert world.hidden(ASKED.task).answer == "Daegu"

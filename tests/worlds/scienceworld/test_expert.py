@@ -11,7 +11,7 @@ from worlds import scienceworld
 from worlds.base import NoSolution
 from worlds.scienceworld import ScienceWorld, expert, task_id
 from worlds.scienceworld.expert import Expert
-from worlds.scienceworld.synthetic import FILES, FOLDER, synthetic_paths, tasks
+from worlds.scienceworld.paths import FILES, FOLDER, synthetic_paths, tasks
 
 SHORT = task_id("find-non-living-thing", 225)
 QUICK_JAVA = "-XX:TieredStopAtLevel=1"  # it starts twice as fast, and steps more slowly

@@ -15,8 +15,7 @@ import pytest
 from worlds import scienceworld
 from worlds.base import EpisodeOver, Step
 from worlds.scienceworld import ScienceWorld, task_id
-from worlds.scienceworld.catalogue import SHUFFLED, names
-from worlds.scienceworld.tasks import name_and_variation
+from worlds.scienceworld.tasks import SHUFFLED, name_and_variation, names
 
 BOIL = task_id("boil", 21)
 BEES = task_id("grow-fruit", 0)  # bees fly at random
@@ -76,14 +75,6 @@ def test_a_wrong_focus_fails_the_task_with_score_0(world: ScienceWorld) -> None:
     step = world.step("focus on toilet")
     assert (step.score, step.done, step.facts["native"]) == (0.0, True, -100)
     assert world.valid_actions() == ()
-    with pytest.raises(EpisodeOver):
-        world.step("look around")
-
-
-def test_the_step_limit_ends_the_episode(world: ScienceWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world, "step_limit", 2)
-    world.reset(world.task(BOIL))
-    assert [world.step("look around").done for _ in range(2)] == [False, True]
     with pytest.raises(EpisodeOver):
         world.step("look around")
 

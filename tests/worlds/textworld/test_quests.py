@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from random import Random
 
 import pytest
-from joblib import Parallel, delayed
 
 from lab.machine.paths import ROOT
 from worlds.textworld import QuestTask, TextWorld, load
-from worlds.textworld.compiled import cache_folder, compiled, prepare
 from worlds.textworld.expert import Expert
+from worlds.textworld.games import prepare
 
 WORKERS = 2
 
@@ -48,13 +46,3 @@ def episode_length(world: TextWorld, task: QuestTask, actions: tuple[str, ...]) 
         step = world.step(action)
     assert step.done and step.score == 1.0, task.id
     return len(actions)
-
-
-@pytest.mark.slow
-def test_workers_that_want_the_same_game_at_once_do_not_clash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "answers.sqlite"))
-    task = load(games={"test": 1}).tasks("test")[0]
-    paths = Parallel(n_jobs=3)(delayed(compiled)(task) for _ in range(3))
-    assert len(set(paths)) == 1 and paths[0].stat().st_size > 100_000
-    assert sorted(path.name for path in paths[0].parent.iterdir()) == ["game.json", "game.z8", "sums.json"]
-    assert [path.name for path in cache_folder().iterdir() if path.name.startswith(".")] == []

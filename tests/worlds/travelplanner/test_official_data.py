@@ -12,14 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from worlds.travelplanner.costs import plan_bill
-from worlds.travelplanner.evaluator import PlanVerdict, evaluate
+from worlds.travelplanner.evaluator import PlanVerdict, evaluate, rates
 from worlds.travelplanner.expert import annotated_plans, solve
-from worlds.travelplanner.itinerary import days_read
-from worlds.travelplanner.listings import Listings
-from worlds.travelplanner.rates import rates
+from worlds.travelplanner.itinerary import days_read, plan_bill
+from worlds.travelplanner.listings import Listings, read_accommodations
 from worlds.travelplanner.strict import strict_faults
-from worlds.travelplanner.tables import read_accommodations
 from worlds.travelplanner.tasks import TripTask, load_tasks
 
 DATA = Path(os.environ.get("LAB_DATA") or "nowhere")

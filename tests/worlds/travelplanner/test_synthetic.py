@@ -11,18 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import worlds.travelplanner as travelplanner
-from lab.machine.faults import MissingData
 from travel_episodes import LISTINGS_0, TASKS, WORLD
-from worlds.travelplanner.costs import plan_bill
-from worlds.travelplanner.evaluator import evaluate
-from worlds.travelplanner.expert import solve, splits
-from worlds.travelplanner.itinerary import days_read
-from worlds.travelplanner.listings import Listings
-from worlds.travelplanner.menus import cheapest_menus, mask_of
-from worlds.travelplanner.rates import rates
+from worlds.travelplanner.evaluator import evaluate, rates
+from worlds.travelplanner.expert import cheapest_menus, mask_of, solve, splits
+from worlds.travelplanner.itinerary import days_read, plan_bill
+from worlds.travelplanner.listings import Listings, Restaurant
 from worlds.travelplanner.strict import strict_faults
-from worlds.travelplanner.tables import Restaurant
 
 DATA = Path(os.environ.get("LAB_DATA") or "nowhere")
 
@@ -62,15 +56,6 @@ def test_made_cities_are_not_those_of_the_official_data() -> None:
     official = Listings.load(DATA)
     names = {*LISTINGS_0.states, *(city for state in LISTINGS_0.states for city in LISTINGS_0.cities(state))}
     assert not any(official.state_of(name) or official.cities(name) for name in names)
-
-
-def test_load_gives_made_data_where_the_official_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    loaded = travelplanner.load()
-    assert loaded.data == "synthetic"
-    assert {split: len(loaded.tasks(split)) for split in loaded.splits} == {"train": 15, "validation": 45}
-    with pytest.raises(MissingData, match="lab data fetch travelplanner"):
-        travelplanner.load("official")
 
 
 def test_days_are_spread_in_every_way() -> None:
