@@ -33,11 +33,30 @@ def convert(archive: Path, folder: Path, sizes: Mapping[str, int], report: Repor
         raise UnexpectedData(f"{archive} was no zip archive and is removed; run the same command again")
     report("converting the games")
     folder.mkdir(parents=True, exist_ok=True)
-    rules: set[Rules] = set()
-    with zipfile.ZipFile(archive) as content:
-        counts = write_games(content, folder / GAMES, rules)
+    counts, rules = Counter[str](), set[Rules]()
+    # Without the time, and sorted by split, folder and trial, so that the file is always the same.
+    with zipfile.ZipFile(archive) as content, gzip.GzipFile(folder / GAMES, "wb", mtime=0) as file:
+        for path in sorted(map(PurePosixPath, content.namelist())):
+            # The games whose types ALFWorld plays: not those with slicing or movable receptacles.
+            if path.name != GAME_FILE or len(path.parts) < 4 or "Sliced" in str(path):
+                continue
+            split, task_dir, trial, _ = path.parts[-4:]
+            task_type = task_dir.split("-")[0]
+            game = json.loads(content.read(path.as_posix())) if task_type in TASK_TYPES else {}
+            if not game.get("solvable"):  # ALFWorld's own loader skips them, too
+                continue
+            stated = STATED_TASK.search(game["grammar"])
+            if stated is None:
+                raise another_release(archive, f"{path} in {archive} states no task in its grammar")
+            line = {
+                "split": split, "task_dir": task_dir, "trial": trial, "task_type": task_type, "task": stated[2],
+                "walkthrough": game["walkthrough"], "pddl_problem": game["pddl_problem"],
+            }  # fmt: skip
+            file.write((json.dumps(line) + "\n").encode())
+            rules.add(Rules(game["pddl_domain"], STATED_TASK.sub(rf"\g<1>{TASK_MARK}\g<3>", game["grammar"])))
+            counts[split] += 1
     if counts != dict(sizes):
-        raise another_release(archive, f"{archive} has {counts} playable games, not {dict(sizes)}")
+        raise another_release(archive, f"{archive} has {dict(counts)} playable games, not {dict(sizes)}")
     if len(rules) != 1:
         raise another_release(archive, f"the games of {archive} have {len(rules)} sets of rules, not one")
     domain, grammar = rules.pop()
@@ -45,55 +64,10 @@ def convert(archive: Path, folder: Path, sizes: Mapping[str, int], report: Repor
     (folder / GRAMMAR).write_text(grammar, encoding="utf-8")
 
 
-def another_release(archive: Path | str | None, finding: str) -> UnexpectedData:
+def another_release(archive: Path, finding: str) -> UnexpectedData:
     return UnexpectedData(
         f"{finding}; it is another release. Remove {archive} and fetch it again with: python -m lab data fetch alfworld"
     )
-
-
-def write_games(content: zipfile.ZipFile, target: Path, rules: set[Rules]) -> dict[str, int]:
-    """Write the playable games, sorted by split, folder and trial, collect their rules, and count them by split."""
-    counts: Counter[str] = Counter()
-    with gzip.GzipFile(target, "wb", mtime=0) as file:  # without the time, so that the file is always the same
-        for place in sorted(places(content)):
-            game = json.loads(content.read(place.as_posix()))
-            if game.get("solvable"):  # ALFWorld's own loader skips the others, too
-                line, of_game = compact(place, game, content.filename)
-                file.write((json.dumps(line) + "\n").encode())
-                rules.add(of_game)
-                counts[line["split"]] += 1
-    return dict(counts)
-
-
-def places(content: zipfile.ZipFile) -> Iterator[PurePosixPath]:
-    """Where the games lie whose types ALFWorld plays: not those with slicing or movable receptacles."""
-    for name in content.namelist():
-        place = PurePosixPath(name)
-        is_game = place.name == GAME_FILE and len(place.parts) >= 4
-        if is_game and "Sliced" not in name and task_type(place) in TASK_TYPES:
-            yield place
-
-
-def task_type(path: PurePosixPath) -> str:
-    return path.parts[-3].split("-")[0]
-
-
-def compact(path: PurePosixPath, game: Mapping[str, Any], archive: str | None) -> tuple[dict[str, Any], Rules]:
-    """A game's line and its rules. path: ".../split/task_dir/trial/game.tw-pddl" in the archive."""
-    split, task_dir, trial, _ = path.parts[-4:]
-    stated = STATED_TASK.search(game["grammar"])
-    if stated is None:
-        raise another_release(archive, f"{path} in {archive} states no task in its grammar")
-    line = {
-        "split": split,
-        "task_dir": task_dir,
-        "trial": trial,
-        "task_type": task_type(path),
-        "task": stated[2],
-        "walkthrough": game["walkthrough"],
-        "pddl_problem": game["pddl_problem"],
-    }
-    return line, Rules(game["pddl_domain"], STATED_TASK.sub(rf"\g<1>{TASK_MARK}\g<3>", game["grammar"]))
 
 
 # The text games of ALFWorld 0.4.2, 36,507,267 bytes; the project's download script names the same address.
@@ -154,7 +128,7 @@ def present(folder: Path) -> bool:
     return all((folder / file).exists() for file in (DOMAIN, GRAMMAR, GAMES))
 
 
-def fetch(folder: Path, report: Report, url: str = URL, sizes: dict[str, int] = SIZES) -> None:
+def fetch(folder: Path, report: Report, sizes: dict[str, int] = SIZES) -> None:
     """Download the released games, check them and convert them into `folder`; can be stopped and called again.
 
     Raises DownloadFailed, or UnexpectedData if the archive is not the released one, as its games' number shows.
@@ -162,8 +136,8 @@ def fetch(folder: Path, report: Report, url: str = URL, sizes: dict[str, int] = 
     raw = folder / "raw"
     archive = raw / "games.zip"
     if not archive.exists():
-        report(f"downloading {url}")
-        download(url, archive, report)
+        report(f"downloading {URL}")
+        download(URL, archive, report)
     # Converted apart and moved only when checked, so that `present` never sees half a conversion.
     converted = raw / "converted"
     convert(archive, converted, sizes, report)

@@ -85,12 +85,9 @@ class AssistantBench(QuestionWorld[Question]):
         read = {page.address for page in self.pages.values() if page.text}
         evidence = question.evidence
         facts = {
-            "answer": answer,
-            "accuracy": accuracy,
-            "has_answer": has_answer,
-            "unscorable": unscorable,
+            "answer": answer, "accuracy": accuracy, "has_answer": has_answer, "unscorable": unscorable,
             "evidence_read": sum(url in read for url in evidence) / len(evidence) if evidence else None,
-        }
+        }  # fmt: skip
         return self._step("The answer was taken.", facts, min(accuracy or 0.0, 1.0))
 
 

@@ -157,14 +157,9 @@ def vehicle(text: str) -> str | None:
 def kind(value: Any) -> str:
     """The JSON type of a value in words, for messages."""
     names = {
-        type(None): "null",
-        bool: "a truth value",
-        int: "a number",
-        float: "a number",
-        str: "text",
-        list: "a list",
+        type(None): "null", bool: "a truth value", int: "a number", float: "a number", str: "text", list: "a list",
         dict: "an object",
-    }
+    }  # fmt: skip
     return names.get(type(value), type(value).__name__)
 
 

@@ -66,24 +66,21 @@ NO_PRICE = 100.0  # dollars; what the engine charges where the catalogue names n
 class Product:
     """One product as the engine's cleaning leaves it.
 
-    asin: its id. name: the title. query: the search that it was collected with, its kind. category: its department;
-    path: the categories it lies in, from the widest to the narrowest. pricing: one price or the two bounds of a range,
-    in dollars. options: option name -> values, both in lower case, in page order. attributes: short phrases such as
-    "easy clean", mined from its text. reviews: what buyers wrote.
+    asin: its id. name: the title. query: the search that it was collected with, its kind. path: the
+    categories it lies in, from the widest to the narrowest. pricing: one price or the two bounds of a range, in
+    dollars. options: option name -> values, both in lower case, in page order. attributes: short phrases such as "easy
+    clean", mined from its text. No product of the official file has a rating or reviews.
     """
 
     asin: str
     name: str
     query: str
-    category: str
     path: tuple[str, ...]
     pricing: tuple[float, ...]
     description: str = ""
     features: tuple[str, ...] = ()
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     attributes: tuple[str, ...] = ()
-    rating: str = "N.A."
-    reviews: tuple[str, ...] = ()
 
     @property
     def price_tag(self) -> str:
@@ -155,12 +152,11 @@ def price_of(product: Product, seed: int) -> float:
 
 
 def product_from_record(record: Mapping[str, Any]) -> Product:
-    """One line of the compact official catalogue, or one product of the official files after `conversion.cleaned`."""
+    """One line of the compact official catalogue, or one product of the official files after `official.cleaned`."""
     return Product(
         asin=record["asin"],
         name=record["Title"],
         query=record["query"],
-        category=record["category"],
         # "›" parts the categories, from the widest to the narrowest.
         path=tuple(part.strip() for part in record["product_category"].split("›")),
         pricing=tuple(record["pricing"] or (NO_PRICE,)),
@@ -168,9 +164,4 @@ def product_from_record(record: Mapping[str, Any]) -> Product:
         features=tuple(record["BulletPoints"]),
         options={name: tuple(dict.fromkeys(values)) for name, values in record["options"].items()},
         attributes=tuple(record["Attributes"]),
-        rating=str(record["Rating"]),
-        reviews=tuple(
-            "\n".join(str(review[part]) for part in ("title", "score", "body") if review.get(part))
-            for review in record["Reviews"]
-        ),
     )

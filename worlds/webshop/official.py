@@ -72,19 +72,14 @@ def cleaned(product: Record, attributes: Mapping[str, Record], people: Mapping[s
     """One product with the fields that the shop reads."""
     features = product["small_description"]
     record = {
-        "asin": product["asin"],
-        "Title": product["name"],
-        "Description": product["full_description"] or "",
+        "asin": product["asin"], "Title": product["name"], "Description": product["full_description"] or "",
         "BulletPoints": features if isinstance(features, list) else [features or ""],
-        "query": product["query"].lower().strip(),
-        "category": product["category"],
-        "product_category": product["product_category"],
-        "pricing": prices(product.get("pricing")),
+        "query": product["query"].lower().strip(), "category": product["category"],
+        "product_category": product["product_category"], "pricing": prices(product.get("pricing")),
         "options": options(product.get("customization_options")),
         "Attributes": attributes.get(product["asin"], {}).get("attributes", [NO_ATTRIBUTES]),
-        "Rating": "N.A.",
-        "Reviews": [],
-    }
+        "Rating": "N.A.", "Reviews": [],
+    }  # fmt: skip
     written = people.get(product["asin"])
     if written:
         record["instructions"] = [

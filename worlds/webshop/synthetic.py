@@ -78,7 +78,6 @@ def synthetic_product(rng: Random, kind: ProductKind, maker: str) -> Product:
         asin="B0" + "".join(rng.choices(ID_LETTERS, k=8)),
         name=f"{maker} {rng.choice(LINES)} {name}, {', '.join(titled)}, for {use.title()}",
         query=kind.query,
-        category=kind.category,
         path=tuple(kind.path),
         pricing=made_pricing(rng, kind.prices),
         description=f"The {name.lower()} by {maker} is {' and '.join(attributes)}. Made for {use}.",

@@ -74,7 +74,7 @@ def item_page(instruction: str, product: Product, chosen: Iterable[str]) -> Page
     for name, values in product.options.items():
         page.append(Element(name))
         page += [Element(value, Kind.OPTION, value in taken) for value in values]
-    page += [Element(product.name), Element(f"Price: {product.price_tag}"), Element(f"Rating: {product.rating}")]
+    page += [Element(product.name), Element(f"Price: {product.price_tag}"), Element("Rating: N.A.")]
     return page + [button(name) for name in (*SUB_PAGES, BUY)]
 
 
@@ -83,7 +83,7 @@ def sub_page(instruction: str, product: Product, name: str) -> Page:
     texts = {
         "Description": (product.description,),
         "Features": product.features,
-        "Reviews": product.reviews or ("No reviews found",),
+        "Reviews": ("No reviews found",),
     }[name]
     return [*heading(instruction), button(BACK), button(PREVIOUS), *map(Element, texts)]
 

@@ -67,7 +67,7 @@ def test_fetched_files_are_cleaned_and_make_a_shop(folder: Path) -> None:
     catalogue = official.load_catalogue(folder)
     assert [product.asin for product in catalogue.products] == ["B1", "B2", "B3"]
     assert catalogue.by_asin["B1"] == Product(
-        "B1", "Lamp B1", "desk lamps", "garden", ("Home", "Lighting", "Desk Lamps"), (16.99, 1026.99), "Bright.",
+        "B1", "Lamp B1", "desk lamps", ("Home", "Lighting", "Desk Lamps"), (16.99, 1026.99), "Bright.",
         ("One text",), {"color": ("black | white", "red")}, ("easy install",),
     )  # fmt: skip
     assert [product.price_tag for product in catalogue.products] == ["$16.99 to $1026.99", "$100.0", "$100.0"]

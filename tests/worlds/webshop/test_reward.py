@@ -25,7 +25,6 @@ SANDAL = Product(
     "B1",
     "Sandal Leather Strap Buckle",
     "sandals",
-    "fashion",
     SHOES,
     (30.0,),
     description="A rubber sole.",
@@ -36,7 +35,7 @@ SANDAL = Product(
 
 
 def product(name: str, query: str = "lamps", path: tuple[str, ...] = ("Home",)) -> Product:
-    return Product("B2", name, query, "home", path, (10.0,))
+    return Product("B2", name, query, path, (10.0,))
 
 
 def goal(*attributes: str, options: tuple[str, ...] = (), cap: float = 50.0) -> Goal:
@@ -139,7 +138,7 @@ def test_a_price_cap_is_the_larger_of_two_of_the_next_four_multiples(price: floa
 
 
 def test_the_dearest_products_have_no_cap_and_no_words_about_one() -> None:
-    dear = Product("B3", "Sofa", "sofas", "home", ("Home",), (985.0,))
+    dear = Product("B3", "Sofa", "sofas", ("Home",), (985.0,))
     drawn = draw_goals({"test": [Instruction("B3", "find a sofa.", ("soft",))]}, Catalogue([dear]), 0)
     (task,) = drawn.tasks["test"]
     assert task.goal == "find a sofa" and drawn.goals[task.id].price_cap == NO_CAP
@@ -172,8 +171,7 @@ def test_a_goal_that_nothing_fulfils_is_named() -> None:
 
 def test_where_the_instruction_does_not_find_the_product_words_of_its_title_do() -> None:
     lamps = [
-        Product(f"L{number}", f"Lamp {number}", "lamps", "home", ("Home",), (9.0,), attributes=("dim",))
-        for number in range(60)
+        Product(f"L{number}", f"Lamp {number}", "lamps", ("Home",), (9.0,), attributes=("dim",)) for number in range(60)
     ]
     catalogue = Catalogue([*lamps, SANDAL])
     wish = {"test": [Instruction("B1", "lamps to dim", ("open toe", "ankle strap"), ())], "train": []}
