@@ -66,12 +66,9 @@ def task(world: AlfWorld) -> HouseholdTask:
 def python(code: str, *arguments: str, **environment: str) -> str:
     paths = os.pathsep.join(filter(None, [str(ROOT / "tests" / "support"), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": paths, **environment},
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -174,10 +174,8 @@ def test_data_is_official_when_asked_for_and_made_where_no_gold_paths_are_stored
 ) -> None:
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
     assert [scienceworld.load(data).data for data in ("auto", "official", "synthetic")] == [
-        "synthetic",
-        "official",
-        "synthetic",
-    ]
+        "synthetic", "official", "synthetic",
+    ]  # fmt: skip
     with pytest.raises(ValueError, match="auto"):
         scienceworld.load("offical")
 

@@ -85,14 +85,10 @@ def test_a_snippet_is_short_and_of_the_page(text: str, query: str) -> None:
 
 
 SAID = {
-    "dead": "404 Not Found",
-    "forbidden": "403 Forbidden",
-    "slow": "within 0.2 seconds",
-    "large": "more than 1,000,000 bytes",
-    "redirect away": "tracker.invalid is no allowed host",
-    "redirect inside": "private address",
-    "loop": "redirects in a circle",
-}
+    "dead": "404 Not Found", "forbidden": "403 Forbidden", "slow": "within 0.2 seconds",
+    "large": "more than 1,000,000 bytes", "redirect away": "tracker.invalid is no allowed host",
+    "redirect inside": "private address", "loop": "redirects in a circle",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)

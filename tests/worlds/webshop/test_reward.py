@@ -22,16 +22,10 @@ from worlds.webshop.synthetic import synthetic_catalogue
 MADE = synthetic_catalogue(0)
 SHOES = ("Clothing", "Women", "Shoes")
 SANDAL = Product(
-    "B1",
-    "Sandal Leather Strap Buckle",
-    "sandals",
-    SHOES,
-    (30.0,),
-    description="A rubber sole.",
-    features=("Non slip heel",),
-    attributes=("open toe", "ankle strap"),
+    "B1", "Sandal Leather Strap Buckle", "sandals", SHOES, (30.0,), description="A rubber sole.",
+    features=("Non slip heel",), attributes=("open toe", "ankle strap"),
     options={"color": ("jet black", "dark red"), "size": ("7", "8.5")},
-)
+)  # fmt: skip
 
 
 def product(name: str, query: str = "lamps", path: tuple[str, ...] = ("Home",)) -> Product:

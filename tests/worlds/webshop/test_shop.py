@@ -48,12 +48,9 @@ def test_results_come_ten_a_page_with_id_title_and_price(shop: WebShop, task: Sh
     step = play(shop, task, f"search[{task.goal}]")
     lines = step.text.splitlines()
     assert lines[:5] == [
-        "Instruction:",
-        task.goal,
-        "[button] Back to Search [button_]",
-        "Page 1 (Total results: 50)",
+        "Instruction:", task.goal, "[button] Back to Search [button_]", "Page 1 (Total results: 50)",
         "[button] Next > [button_]",
-    ]
+    ]  # fmt: skip
     first = shop.catalogue.by_asin[step.facts["products"][0]]
     assert lines[5:9] == ["", f"[button] {first.asin} [button_]", first.name, first.price_tag]
     assert step.text.count("\n\n") == len(step.facts["products"]) == 10
@@ -70,14 +67,9 @@ def test_a_product_page_shows_options_price_and_sub_pages(shop: WebShop, task: S
     assert lines[3] == "[button] < Prev [button_]" and lines[4] == name
     assert lines[5 : 5 + len(values)] == [f"  [button] {value} [button_]" for value in values]
     assert lines[-7:] == [
-        product.name,
-        f"Price: {product.price_tag}",
-        "Rating: N.A.",
-        "[button] Description [button_]",
-        "[button] Features [button_]",
-        "[button] Reviews [button_]",
-        "[button] Buy Now [button_]",
-    ]
+        product.name, f"Price: {product.price_tag}", "Rating: N.A.", "[button] Description [button_]",
+        "[button] Features [button_]", "[button] Reviews [button_]", "[button] Buy Now [button_]",
+    ]  # fmt: skip
 
 
 def test_a_chosen_option_is_marked_and_replaced_by_another_of_its_name(shop: WebShop, task: ShopTask) -> None:
