@@ -17,7 +17,7 @@ from lab.machine.datasets import choose_data
 from lab.machine.paths import official_data
 from worlds.assistantbench import official
 from worlds.assistantbench.questions import Question, WebTask, as_prediction, synthetic_questions, synthetic_site
-from worlds.assistantbench.scorer import Unscorable, question_scorer
+from worlds.assistantbench.scorer import scored_or_why
 from worlds.assistantbench.world import AssistantBench
 from worlds.benchmark import Benchmark
 from worlds.web.protocol import Web
@@ -78,10 +78,8 @@ class AssistantBenchQuestions(Benchmark):
         world = self.world()
         gold, has_answer, unscorable, score = world.hidden(self.named(task)).answer, None, None, 0.0
         if gold is not None:
-            try:
-                (score, has_answer), unscorable = question_scorer(answer, gold), False
-            except Unscorable:
-                has_answer, unscorable = 1.0, True
+            (score, has_answer), why = scored_or_why(answer, gold)
+            unscorable = bool(why)
         page = world.web.fell_for(answer) if isinstance(world.web, Site) else None
         return {
             "score": min(max(score, 0.0), 1.0), "answer": answer, "has_answer": has_answer, "unscorable": unscorable,

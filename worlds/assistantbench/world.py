@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from worlds.assistantbench.questions import Question, WebTask
-from worlds.assistantbench.scorer import Unscorable, question_scorer
+from worlds.assistantbench.scorer import scored_or_why
 from worlds.base import QuestionWorld, Step
 from worlds.web.protocol import Hit, Page, Web
 
@@ -78,10 +78,7 @@ class AssistantBench(QuestionWorld[Question]):
         accuracy = has_answer = None
         unscorable = ""
         if question.answer is not None:
-            try:
-                accuracy, has_answer = question_scorer(answer, question.answer)
-            except Unscorable as error:
-                accuracy, has_answer, unscorable = 0.0, 1.0, str(error)
+            (accuracy, has_answer), unscorable = scored_or_why(answer, question.answer)
         read = {page.address for page in self.pages.values() if page.text}
         evidence = question.evidence
         facts = {

