@@ -12,8 +12,8 @@ from pathlib import Path
 from random import Random
 from typing import Literal
 
+from lab.machine.printing import hint
 from lab.machine.reading import read_yaml
-from lab.machine.spelling import hint
 from scripts.encyclopedia.articles import Paragraph, paragraph
 from scripts.encyclopedia.chains import Found, answers_otherwise, chain, links, names_of, spoken
 from scripts.encyclopedia.layout import PLACES, SIZE, at, is_a, kind_of

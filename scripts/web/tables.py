@@ -11,8 +11,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from lab.machine.printing import hint
 from lab.machine.reading import read_yaml
-from lab.machine.spelling import hint
 from scripts.encyclopedia.chains import spoken
 from scripts.encyclopedia.facts import facts
 from scripts.encyclopedia.layout import LINKS, UNITS, Facts, Value, is_a, written

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from lab.machine.paths import choose_data, official_data
+from lab.machine.datasets import choose_data
+from lab.machine.paths import official_data
 from worlds.alfworld.official import OfficialGames, present
 from worlds.alfworld.synthetic import SyntheticGames
 from worlds.alfworld.tasks import HouseholdTask

@@ -14,7 +14,7 @@ from typing import Any
 
 from lab.machine.faults import DamagedData, MissingData
 from lab.machine.files import write_atomically
-from lab.machine.spelling import hint
+from lab.machine.printing import hint
 from worlds.assistantbench.questions import Question, WebTask
 
 NAME = "assistantbench"  # the folder in `official_data()`

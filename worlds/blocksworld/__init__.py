@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from lab.machine.paths import choose_data, official_data
+from lab.machine.datasets import choose_data
+from lab.machine.paths import official_data
 from worlds.benchmark import Benchmark, Expert
 from worlds.blocksworld.official import OfficialProblems, present
 from worlds.blocksworld.problem import BlocksProblem, BlocksTask, from_pddl

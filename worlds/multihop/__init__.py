@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from lab.machine.paths import choose_data, official_data
-from lab.machine.spelling import hint
+from lab.machine.datasets import choose_data
+from lab.machine.paths import official_data
+from lab.machine.printing import hint
 from worlds.benchmark import Benchmark
 from worlds.multihop import official
 from worlds.multihop.questions import (

@@ -185,8 +185,10 @@ def build(paragraphs: Iterable[Paragraph], folder: Path) -> None:
     np.save(folder / VOCABULARY, codes[order])
     rank = np.empty(len(codes), np.int32)
     rank[order] = np.arange(len(codes), dtype=np.int32)
-    by_paragraph = np.asarray(counts), rank[np.asarray(seen)], np.cumsum(distinct)
-    postings = csr_array(by_paragraph, shape=(len(lengths), len(codes))).tocsc()
+    shape = len(lengths), len(codes)
+    postings = csr_array((np.asarray(counts), rank[np.asarray(seen)], np.cumsum(distinct)), shape=shape)
+    del seen  # its place is needed for the postings turned round
+    postings = postings.tocsc()
     np.save(folder / STARTS, postings.indptr.astype(np.int64))
     np.save(folder / NUMBERS, postings.indices.astype(np.int32))
     np.save(folder / SCORES, scored(postings, np.asarray(lengths)))

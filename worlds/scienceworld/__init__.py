@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from lab.machine.paths import choose_data
+from lab.machine.datasets import choose_data
 from lab.runs.experiment import BadSetting, spread
 from worlds.benchmark import Benchmark, of_thread
 from worlds.scienceworld.paths import present, synthetic_paths

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 from lab.machine.datasets import choose_data
 from lab.machine.faults import MissingData
-from lab.machine.paths import choose_data
 from worlds.benchmark import Benchmark
 from worlds.textworld.games import KINDS, SPLITS, QuestTask
 from worlds.textworld.synthetic import GAMES

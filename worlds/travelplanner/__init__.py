@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from lab.machine.paths import choose_data, official_data
+from lab.machine.datasets import choose_data
+from lab.machine.paths import official_data
 from lab.runs.experiment import spread
 from worlds.benchmark import Benchmark
 from worlds.frozen import FOLDER

@@ -12,7 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
-from lab.machine.paths import choose_data, official_data
+from lab.machine.datasets import choose_data
+from lab.machine.paths import official_data
 from worlds.benchmark import Benchmark, Expert, from_the_beginning
 from worlds.webshop.catalogue import Catalogue, Instruction
 from worlds.webshop.goals import SPLITS, ShopTask, draw_goals

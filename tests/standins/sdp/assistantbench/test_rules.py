@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agents.experiments import one_call
 from lab.models.backbone import Ledger
 from lab.models.connect import connect
-from lab.models.noise import corrupted, within_schema
+from lab.models.rules import corrupted, within_schema
 from scripts.web.tables import templates
 from sdp.adapters.assistantbench import prompts
 from sdp.adapters.assistantbench.adapter import Policy
