@@ -130,18 +130,15 @@ def _terms(clingo: Any, problem: BlocksProblem) -> Iterator[tuple[str, Any]]:
 
 
 def _solved(control: Any) -> tuple[Action, ...]:
-    """The plan of the length at hand, empty if there is none."""
+    """The plan of the length at hand, by the model's atoms does(action, step); empty if there is none."""
     with control.solve(yield_=True) as handle:
         model = handle.model()
-        return () if model is None else read_plan(model.symbols(shown=True))
-
-
-def read_plan(shown: Iterable[Any]) -> tuple[Action, ...]:
-    """The actions of the model's atoms does(action, step), in the order of the steps."""
-    ordered = sorted((atom.arguments[1].number, atom.arguments[0]) for atom in shown)
-    return tuple(
-        Action(action.name.replace("_", "-"), *(block.string for block in action.arguments)) for _, action in ordered
-    )
+        shown = [] if model is None else model.symbols(shown=True)
+        ordered = sorted((atom.arguments[1].number, atom.arguments[0]) for atom in shown)
+        return tuple(
+            Action(action.name.replace("_", "-"), *(block.string for block in action.arguments))
+            for _, action in ordered
+        )
 
 
 PLANS = ("reference", "planner")

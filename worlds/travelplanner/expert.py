@@ -133,7 +133,9 @@ def solve(task: TripTask, listings: Listings, cities: Sequence[str]) -> Solution
     """
     if not 0 < len(cities) < task.days:
         raise ValueError(f"{task.id}: {len(cities)} cities do not fit into {task.days} days; give 1 to {task.days - 1}")
-    menus = city_menus(task, listings, cities)
+    # At least two days are for travel; the others have three meals each, and each cuisine may cost one more meal.
+    most = 3 * (task.days - 2) + len(task.cuisines)
+    menus = {city: cheapest_menus(restaurants(listings, city), task.cuisines, most) for city in cities}
     drafts = (draft(task, listings, stays, menus) for stays in splits(task.days, cities))
     best = min((candidate for candidate in drafts if candidate), key=lambda candidate: candidate.cost, default=None)
     if best is None:
@@ -224,13 +226,6 @@ def ways(listings: Listings, means: Sequence[str], org: str, dest: str, date: st
 
 def way_cost(way: Flight | Leg, people: int) -> int:
     return flight_cost(way, people) if isinstance(way, Flight) else ground_cost(way, people)
-
-
-def city_menus(task: TripTask, listings: Listings, cities: Sequence[str]) -> dict[str, dict[int, dict[int, Menu]]]:
-    """For each city the cheapest menu by number of meals and cuisines covered; see `menus.cheapest_menus`."""
-    # At least two days are for travel; the others have three meals each, and each cuisine may cost one more meal.
-    most = 3 * (task.days - 2) + len(task.cuisines)
-    return {city: cheapest_menus(restaurants(listings, city), task.cuisines, most) for city in cities}
 
 
 def restaurants(listings: Listings, city: str) -> list[Restaurant]:
