@@ -40,9 +40,7 @@ class Benchmark:
     benchmark: ClassVar[str]  # its name
     package: ClassVar[str] = ""  # of `worlds`, with a function `load` and a class `expert.Expert`
     reported: ClassVar[str] = "test"  # the split that papers report on; "" for the world's first
-    shared: ClassVar[bool] = (
-        False  # whether one world serves all threads, and gives each episode one of its own, `apart`
-    )
+    shared: ClassVar[bool] = False  # whether one world serves all threads; its `apart` makes one for an episode
     read_by_rules: ClassVar[str] = ""  # the data that "auto" means where rules answer, which read no other
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "split")
     metric: ClassVar[str] = "score"
@@ -53,11 +51,19 @@ class Benchmark:
 
     def opened(self) -> Any:
         """A world of these tasks, for the caller alone. A benchmark without a package says here which."""
-        return self.world().apart() if self.shared else self._loaded()
+        if self.shared:
+            return self.world().apart()
+        return import_module(f"worlds.{self.package}").load(self.data, self.seed, **self.options())
 
     def world(self) -> Any:
         """The world of this thread, which plays one episode at a time; or of all, see `shared`."""
-        return self._of_all() if self.shared else of_thread(self._key("world"), self.opened)
+        if not self.shared:
+            return of_thread(self._key("world"), self.opened)
+        with _loading:
+            key = self.package, self.data, str(self.options())
+            if key not in _shared:
+                _shared[key] = import_module(f"worlds.{self.package}").load(data=self.data, **self.options())
+            return _shared[key]
 
     def solver(self) -> Any:
         """The world's expert; nothing that an agent is given reaches it."""
@@ -120,17 +126,6 @@ class Benchmark:
             wrong.append("no task has a known solution")
         if wrong:
             raise ValueError(f"{setup.benchmark}, {setup.data} data: {'; '.join(wrong)}")
-
-    def _loaded(self) -> Any:
-        seed = {} if self.shared else {"seed": self.seed}  # what is shared is stored, and has none
-        return import_module(f"worlds.{self.package}").load(data=self.data, **seed, **self.options())
-
-    def _of_all(self) -> Any:
-        with _loading:
-            key = self.package, self.data, str(self.options())
-            if key not in _shared:
-                _shared[key] = self._loaded()
-            return _shared[key]
 
     def _split(self, world: Any) -> str:
         return self.split or self.reported or world.splits[0]
