@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -18,18 +17,6 @@ from worlds.web.site import FAULTS, FAULTY, INJECTED, SNIPPET, UNREADABLE, Fault
 SITE = synthetic_site(FAULTY)
 SOUND = {url: page for url, page in SITE.resources.items() if page.fault is None}
 LISTS = [url for url in SOUND if "/lists/" in url]
-
-
-def test_beside_the_lists_every_kind_of_fault_is_as_frequent_as_the_others() -> None:
-    beside = Counter(page.fault for page in SITE.resources.values() if page.of in LISTS)
-    assert set(beside) == set(FAULTS) and beside.total() == FAULTY * len(LISTS)
-    assert max(beside.values()) - min(beside.values()) <= 1
-
-
-def test_a_faulty_page_has_the_title_of_the_sound_one_and_another_address() -> None:
-    faulty = [page for page in SITE.resources.values() if page.fault]
-    assert all(SOUND[page.of].title == page.title and page.url != page.of for page in faulty)
-    assert all(url == page.url and url.split("/")[2] in SITE.hosts for url, page in SITE.resources.items())
 
 
 def test_an_injected_text_is_read_and_its_lure_is_on_no_sound_page_and_in_no_answer() -> None:

@@ -119,11 +119,6 @@ def test_nouns_of_a_name(name: str, expected: tuple[str, ...]) -> None:
     assert nouns(name) == expected
 
 
-@given(st.text())
-def test_nouns_are_lower_case_words_of_the_name(name: str) -> None:
-    assert all(word and word in name.lower() for word in nouns(name) if word.isascii())
-
-
 @given(st.floats(0.01, 969.99), st.integers())
 def test_a_price_cap_is_the_larger_of_two_of_the_next_four_multiples(price: float, seed: int) -> None:
     above = [cap for cap in CAPS if cap > price][:4]
