@@ -78,7 +78,7 @@ book: $(BOOK)
 
 # Resolve pyproject.toml into requirements*.txt, for all its Pythons and systems in one list. A version stays as it is
 # where pyproject.toml allows it; UPGRADE=1 takes the newest of all.
-EXTRAS := dev cluster local planners book
+EXTRAS := dev cluster local book
 # They come with PyTorch's build for CUDA; without them the pins hold for every build.
 CUDA := cuda-bindings cuda-toolkit nvidia-cudnn-cu13 nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvshmem-cu13 triton
 PIN := $(RUN) uv pip compile pyproject.toml --universal --excludes build/cuda.txt --no-annotate --quiet \

@@ -155,7 +155,7 @@ def read(name: str) -> str:
     """Load the world under `auto` and read its tasks; which data it says it has."""
     if name == "scienceworld":  # its tasks are in the package; from the folder it has gold paths
         from worlds.scienceworld import load
-        from worlds.scienceworld.official import stored_paths
+        from worlds.scienceworld.paths import stored_paths
 
         world = load("auto")
         stored_paths("easy"), stored_paths("")
@@ -299,7 +299,7 @@ def blocksworld_files(official: Path) -> dict[str, bytes]:
 
 def travelplanner_files(official: Path) -> dict[str, bytes]:
     """Files in the official shape, made of the compact ones."""
-    from worlds.travelplanner.conversion import SOURCES
+    from worlds.travelplanner.official import SOURCES
 
     folder = official / "travelplanner"
     files = {}

@@ -25,15 +25,14 @@ import numpy as np
 import pytest
 
 from lab.machine.paths import ROOT
-from worlds.multihop.index import build, stemmer
+from worlds.multihop.index import build, stemmer, words, write_texts
 from worlds.multihop.questions import Paragraph
 from worlds.multihop.retriever import Retriever
-from worlds.multihop.texts import write_texts
-from worlds.multihop.words import words
 
 SIZE = int(os.environ.get("MULTIHOP_SIZE", "20000"))
 PEERS = min(SIZE, 20_000)  # paragraphs that rank_bm25, which holds all words in memory, still takes
-MOST_MEMORY = 2e9  # bytes
+MOST_MEMORY = 2e9  # bytes to serve
+MOST_TO_BUILD = 8e9
 MOST_CONTENT, MOST_TITLES = 10.0, 5.0  # ms, medians
 QUERIES, K = 100, 10
 
@@ -142,11 +141,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("index")
 
 
-def test_a_corpus_is_indexed_in_two_gigabytes(benchmark: Any, folder: Path) -> None:
+def test_a_corpus_is_indexed_in_eight_gigabytes(benchmark: Any, folder: Path) -> None:
     cost = benchmark.pedantic(lambda: in_a_process("build", folder, SIZE), rounds=1)
     print(f"\n{SIZE:,} paragraphs:", {key: round(value, 1) for key, value in cost.items()})
     benchmark.extra_info.update(size=SIZE, **cost)
-    assert cost["build_peak_bytes"] < MOST_MEMORY
+    assert cost["build_peak_bytes"] < MOST_TO_BUILD
 
 
 def test_a_corpus_is_served_in_two_gigabytes_and_ten_milliseconds(benchmark: Any, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Writes the gold paths of `worlds.scienceworld.synthetic`: solves short tasks with the simulator, keeps the actions.
+"""Writes the gold paths of `worlds.scienceworld.paths`: solves short tasks with the simulator, keeps the actions.
 
 `python -m scripts.make_gold_paths` writes those files in data/synthetic/ again.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from lab.machine.files import write_atomically
 from worlds.scienceworld.expert import Expert
-from worlds.scienceworld.synthetic import FILES, FOLDER
+from worlds.scienceworld.paths import FILES, FOLDER
 from worlds.scienceworld.world import ScienceWorld
 
 

@@ -18,8 +18,7 @@ from typing import Any
 from lab.machine.files import write_atomically
 from lab.machine.reading import read_whole
 from scripts.encyclopedia.articles import paragraphs
-from scripts.encyclopedia.questions import MIXES, questions
-from scripts.encyclopedia.templates import SPLITS
+from scripts.encyclopedia.questions import MIXES, SPLITS, questions
 from scripts.travelplanner import files as travelplanner
 from scripts.web import questions as web_questions
 from scripts.web.site import ARTICLES, Site

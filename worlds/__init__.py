@@ -8,7 +8,7 @@
     worlds.scienceworld     primary school experiments in a simulated house; needs no Java of the machine's own
     worlds.textworld        generated text adventures: locked chests, treasure hunts, cooking
     worlds.travelplanner    plan a trip from flights, rooms, restaurants and sights; the official evaluator's verdicts
-    worlds.web              no world: a synthetic web on loopback, with faulty pages
+    worlds.web              no world: a synthetic web, with faulty pages
     worlds.webshop          find a product that fits an instruction and buy it
 
 Start with a module's `load()`; it needs no download, and takes the benchmark's own data where there is any:
@@ -17,8 +17,8 @@ Start with a module's `load()`; it needs no download, and takes the benchmark's 
     step = world.reset(world.tasks("test")[0])
     step = world.step(step.actions[0])   # step.text, step.score, step.done
 
-Each folder has its agents' side in `world.py`, the solutions, which no agent may see, in `expert.py`, and both with the
-tasks in `benchmark.py`. `dir(worlds)` is what a world of your own is written with.
+Each folder has its agents' side in `world.py`, the solutions, which no agent may see, in `expert.py`, and beside `load`
+the benchmark, which has both with the tasks. `dir(worlds)` is what a world of your own is written with.
 """
 
 from lab.lazy import front_door

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -122,24 +123,16 @@ def _of_trajectory(row: Mapping[str, Any]) -> Iterator[Step]:
     for number, label in ((int(key), label) for key, label in row["step_labels"].items()):
         turn = messages[number]
         said, calls = turn["content"] or "", turn.get("tool_calls") or []
-        replies = list(_replies(messages[number + 1 :]))
+        replies = list(takewhile(lambda message: message["role"] != "assistant", messages[number + 1 :]))
         answers = ANSWER.findall(said)
         yield Step(
             row["id"], number, row["id"].rpartition(":")[0], row["question"], said,
             answers[-1].strip() if answers else None,
             tuple(query for call in calls for query in _queries(call["function"]["arguments"])),
-            tuple(page for reply in replies for page in _pages(reply)),
-            "\n".join(reply["content"] for reply in replies if not _found(reply)),
+            tuple(_page(entry) for reply in replies for listed in _results(reply) for entry in listed),
+            "\n".join(reply["content"] for reply in replies if not _results(reply)),
             label,
         )  # fmt: skip
-
-
-def _replies(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """The messages up to the agent's next turn."""
-    for message in messages:
-        if message["role"] == "assistant":
-            return
-        yield message
 
 
 def _queries(arguments: str) -> list[str]:
@@ -154,13 +147,11 @@ def _queries(arguments: str) -> list[str]:
     return [str(query) for query in (*(listed if isinstance(listed, list) else [listed]), call.get("query")) if query]
 
 
-def _found(reply: Mapping[str, Any]) -> list[Any]:
+def _results(reply: Mapping[str, Any]) -> list[Any]:
     """What a search found, a list for each query; of a reply that is no search's, nothing."""
     return json.loads(reply["content"]).get("result", []) if reply["role"] == "tool" else []
 
 
-def _pages(reply: Mapping[str, Any]) -> Iterator[Page]:
-    for listed in _found(reply):
-        for entry in listed:
-            title, _, text = entry["document"]["contents"].partition("\n")
-            yield Page(title.strip('"'), text.replace('""', '"'))
+def _page(entry: Mapping[str, Any]) -> Page:
+    title, _, text = entry["document"]["contents"].partition("\n")
+    return Page(title.strip('"'), text.replace('""', '"'))

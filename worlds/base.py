@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from lab.machine.faults import BackendDied
 from lab.machine.printing import hint
@@ -66,6 +68,12 @@ class World(Protocol):
 
     def close(self) -> None: ...
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
 
 class ListingWorld(World, Protocol):
     """A world that can list what may be done now.
@@ -92,6 +100,7 @@ class Expert(Protocol):
 
 
 T = TypeVar("T", bound=Task)
+Q = TypeVar("Q", bound=Any)
 
 
 def task_of(tasks: Sequence[T], id: str) -> T:
@@ -107,3 +116,65 @@ def task_of(tasks: Sequence[T], id: str) -> T:
 
 class NoSolution(LookupError):
     """The expert knows no way to solve a task; the message names it."""
+
+
+class QuestionWorld(ListingWorld, Generic[Q]):
+    """A world that asks questions, each answered once: `VERB WORDS`, where case does not matter in the verb.
+
+    Q: of what stands behind a question, with its `task`. A world says in `_act` what its verbs do, in `_offer` which
+    there are, and in ACTION how an action is read.
+    """
+
+    goes_on = False
+    ACTION: ClassVar[re.Pattern[str]]
+
+    def __init__(self, questions: Mapping[str, Sequence[Q]], data: str, about: str, list_actions: bool) -> None:
+        """questions: by split. about: which questions these are, in words for errors."""
+        self._questions, self._about, self.list_actions = questions, about, list_actions
+        self._by_id = {question.task.id: question for some in questions.values() for question in some}
+        self.splits, self.data = tuple(questions), data
+        self._now: Q | None = None
+        self._over = False
+
+    def tasks(self, split: str) -> Sequence[Any]:
+        """The tasks of a split. Raises ValueError, naming the splits that there are, for another word."""
+        if split not in self.splits:
+            raise ValueError(f"{self._about} has no split {split!r}; choose one of {', '.join(self.splits)}")
+        return [question.task for question in self._questions[split]]
+
+    def hidden(self, task: Any) -> Q:
+        """A task with its answer and evidence: for scores, experts and tests, never for an agent.
+
+        Raises LookupError for a task of another world.
+        """
+        question = self._by_id.get(task.id)
+        if question is None or question.task != task:
+            raise LookupError(f"task {task.id!r} is not of this world ({self._about})")
+        return question
+
+    def named(self, id: str) -> Any:
+        """The task of an id. Raises LookupError for one that is not of this world."""
+        if id not in self._by_id:
+            raise LookupError(f"task {id!r} is not of this world ({self._about})")
+        return self._by_id[id].task
+
+    def step(self, action: str) -> Step:
+        """Act. Raises EpisodeOver after the answer and before any `reset`."""
+        if self._now is None:
+            raise EpisodeOver(f"{type(self).__name__}.step was called before reset")
+        if self._over:
+            raise EpisodeOver(f"{self._now.task.id} ended with the answer; call reset")
+        match = self.ACTION.fullmatch(action)
+        step = self._act(self._now, match[1].lower(), match[2]) if match and match[2] else None
+        return step or self._step(f"{action.strip()[:80]!r} is nothing that can be done here. {self._offer()}", {})
+
+    @abstractmethod
+    def _act(self, question: Q, verb: str, words: str) -> Step | None:
+        """The answer to an action, None for one that cannot be done."""
+
+    @abstractmethod
+    def _offer(self) -> str:
+        """What may be done, in words."""
+
+    def _step(self, text: str, facts: Mapping[str, Any], score: float = 0.0) -> Step:
+        return Step(text, score, self._over, self.valid_actions() if self.list_actions else (), facts)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib import import_module
-from threading import local
+from threading import RLock, local
 from typing import Any, ClassVar, Self, TypeVar
 
 from lab.models.engines import parse
@@ -19,6 +19,8 @@ from worlds.base import NoSolution, task_of
 T = TypeVar("T")
 Expert = Callable[[Sequence[str]], str]  # the actions so far -> the one that it takes next
 _of_thread = local()
+_shared: dict[Hashable, Any] = {}
+_loading = RLock()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,7 @@ class Benchmark:
     benchmark: ClassVar[str]  # its name
     package: ClassVar[str] = ""  # of `worlds`, with a function `load` and a class `expert.Expert`
     reported: ClassVar[str] = "test"  # the split that papers report on; "" for the world's first
+    shared: ClassVar[bool] = False  # whether one world serves all threads; its `apart` makes one for an episode
     read_by_rules: ClassVar[str] = ""  # the data that "auto" means where rules answer, which read no other
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "split")
     metric: ClassVar[str] = "score"
@@ -48,11 +51,19 @@ class Benchmark:
 
     def opened(self) -> Any:
         """A world of these tasks, for the caller alone. A benchmark without a package says here which."""
+        if self.shared:
+            return self.world().apart()
         return import_module(f"worlds.{self.package}").load(self.data, self.seed, **self.options())
 
     def world(self) -> Any:
-        """The world of this thread, which plays one episode at a time."""
-        return of_thread(self._key("world"), self.opened)
+        """The world of this thread, which plays one episode at a time; or of all, see `shared`."""
+        if not self.shared:
+            return of_thread(self._key("world"), self.opened)
+        with _loading:
+            key = self.package, self.data, str(self.options())
+            if key not in _shared:
+                _shared[key] = import_module(f"worlds.{self.package}").load(data=self.data, **self.options())
+            return _shared[key]
 
     def solver(self) -> Any:
         """The world's expert; nothing that an agent is given reaches it."""

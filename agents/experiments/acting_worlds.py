@@ -23,15 +23,15 @@ from agents.worlds.webshop import Shopping
 from lab.models.engines import ORACLE
 from lab.results.outcomes import Judged
 from lab.runs.run import Episode
-from worlds.alfworld.benchmark import AlfWorldGames
-from worlds.assistantbench.benchmark import AssistantBenchQuestions
+from worlds.alfworld import AlfWorldGames
+from worlds.assistantbench import AssistantBenchQuestions
 from worlds.benchmark import Benchmark
-from worlds.blocksworld.benchmark import BlocksWorldProblems
-from worlds.multihop.benchmark import HotpotQAQuestions, MultiHopQuestions, MuSiQueQuestions
-from worlds.scienceworld.benchmark import ScienceWorldTasks
-from worlds.textworld.benchmark import TextWorldQuests
-from worlds.travelplanner.benchmark import TravelPlannerQueries, first_failure
-from worlds.webshop.benchmark import WebShopInstructions
+from worlds.blocksworld import BlocksWorldProblems
+from worlds.multihop import HotpotQAQuestions, MultiHopQuestions, MuSiQueQuestions
+from worlds.scienceworld import ScienceWorldTasks
+from worlds.textworld import TextWorldQuests
+from worlds.travelplanner import TravelPlannerQueries, first_failure
+from worlds.webshop import WebShopInstructions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,8 +15,8 @@ from lab.models.backbone import Ledger, cost_of
 from lab.results.outcomes import Judged
 from lab.runs.experiment import Experiment
 from lab.runs.run import Episode
-from worlds.assistantbench.benchmark import AssistantBenchQuestions
-from worlds.multihop.benchmark import HotpotQAQuestions, MultiHopQuestions, MuSiQueQuestions
+from worlds.assistantbench import AssistantBenchQuestions
+from worlds.multihop import HotpotQAQuestions, MultiHopQuestions, MuSiQueQuestions
 from worlds.multihop.metrics import recall
 from worlds.multihop.world import as_text
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from agents.environment import Observation
 from worlds.multihop import HopTask, MultiHop, Paragraph
-from worlds.multihop.index import stemmer
+from worlds.multihop.index import stemmer, title_words, words
 from worlds.multihop.metrics import recall
-from worlds.multihop.words import title_words, words
 from worlds.multihop.world import as_text
 
 NAME = "multihop"

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scripts.encyclopedia.chance import FIELDS, draws
 from scripts.encyclopedia.facts import facts
-from scripts.encyclopedia.layout import kind_of
+from scripts.encyclopedia.layout import LINKS, Facts, kind_of, written
 from scripts.encyclopedia.names import alias, gender, given_and_family, has_homonym, name, title
-from scripts.encyclopedia.relations import LINKS, Facts, written
-from worlds.encyclopedia.articles import PEOPLE, sentences
+from scripts.encyclopedia.words import FIELDS, draws
+from worlds.encyclopedia import PEOPLE, sentences
 
 MOST = 5_000_000  # names are unique up to this number of articles
 PRONOUNS = {"female": ("she", "She", "her"), "male": ("he", "He", "his"), None: ("it", "It", "its")}

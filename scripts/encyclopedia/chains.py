@@ -11,10 +11,20 @@ from dataclasses import dataclass
 
 from scripts.encyclopedia.articles import mention
 from scripts.encyclopedia.facts import facts
-from scripts.encyclopedia.layout import PLACES, SIZE, at, is_a, kind_of
+from scripts.encyclopedia.layout import (
+    LINKS,
+    ONE_TO_ONE,
+    PLACES,
+    SIZE,
+    Value,
+    at,
+    is_a,
+    kind_of,
+    other_writings,
+    written,
+)
 from scripts.encyclopedia.names import alias, has_homonym, name, title
-from scripts.encyclopedia.relations import LINKS, ONE_TO_ONE, Value, other_writings, written
-from worlds.encyclopedia.articles import SHARED_NAMES
+from worlds.encyclopedia import SHARED_NAMES
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ they publish, and novels before the films made of them. A relation that an entit
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date, timedelta
 from functools import lru_cache
 
-from scripts.encyclopedia.chance import below
 from scripts.encyclopedia.layout import (
     CAPITAL,
     COUNTRY_EVERY,
@@ -17,21 +17,58 @@ from scripts.encyclopedia.layout import (
     SECOND_FILM,
     SIZE,
     TRADES,
+    Facts,
     a_country,
+    a_university,
     any_block,
     any_town,
     at,
     block_of_era,
     company_of,
+    era,
     kind_of,
     neighbour,
     trade_of,
 )
-from scripts.encyclopedia.people import OF_AGE, birth_year, person
-from scripts.encyclopedia.relations import Facts
-from scripts.encyclopedia.words import CURRENCIES, LANGUAGES, long_word, short_word
-from worlds.encyclopedia.articles import PEOPLE
-from worlds.encyclopedia.relations import DAYS, GENRES, MONTHS, SERVICES, STYLES
+from scripts.encyclopedia.words import CURRENCIES, LANGUAGES, below, long_word, short_word
+from worlds.encyclopedia import DAYS, GENRES, MONTHS, PEOPLE, SERVICES, STYLES
+
+NOW = 2020
+FIRST_BIRTHS, ERA_YEARS, BIRTH_YEARS = 1876, 27, 8
+OF_AGE = 24  # when a career begins
+SHORTEST_LIFE, LIFE_YEARS = 67, 28
+# A parent is of the block before, an era earlier, and of the same family.
+PARENTS = {"musician": "director", "actor": "novelist", "director": "musician", "novelist": "actor"}
+PARTNERS = {"entrepreneur": "architect", "architect": "entrepreneur"}
+
+
+def birth_year(seed: int, person: int) -> int:
+    return FIRST_BIRTHS + ERA_YEARS * era(person) + below(seed, person, "year", BIRTH_YEARS)
+
+
+def person(seed: int, number: int) -> Facts:
+    kind, year = kind_of(number), birth_year(seed, number)
+    found: Facts = {
+        "occupation": "film director" if kind == "director" else kind,
+        "birth": date(year, 1, 1) + timedelta(days=below(seed, number, "month and day", 365)),
+        "birth_town": any_town(seed, number, "town"),
+        "home": any_town(seed, number, "other town"),
+    }
+    if below(seed, number, "size", 10) < 7 and (school := a_university(seed, number)) is not None:
+        found["university"] = school
+    if kind in PARTNERS and below(seed, neighbour(number, 0), "spouse", 2):
+        found["spouse"] = neighbour(number, PARTNERS[kind])
+    if era(number) > 0:
+        if kind in PARENTS and below(seed, number, "parent", 10) < 6:
+            found["parent"] = at(number // SIZE - 1, PARENTS[kind])
+        if below(seed, number, "award", 10) < 4:
+            found["award"] = at(block_of_era(seed, number, "second person", earlier=1), "prize")
+        if below(seed, number, "teacher", 10) < 5:
+            found["teacher"] = at(block_of_era(seed, number, "third person", earlier=1), kind)
+    death = year + SHORTEST_LIFE + below(seed, number, "death", LIFE_YEARS)
+    if death <= NOW:
+        found["death"] = death
+    return found
 
 
 @lru_cache(maxsize=1024)

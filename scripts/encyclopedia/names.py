@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from scripts.encyclopedia.chance import below
 from scripts.encyclopedia.facts import facts
 from scripts.encyclopedia.layout import (
     FIRST_FILM,
@@ -22,8 +21,8 @@ from scripts.encyclopedia.layout import (
     neighbour,
     trade_of,
 )
-from scripts.encyclopedia.words import COUNTRIES, FAMILIES, GIVEN, long_word, short_word
-from worlds.encyclopedia.articles import PEOPLE
+from scripts.encyclopedia.words import COUNTRIES, FAMILIES, GIVEN, below, long_word, short_word
+from worlds.encyclopedia import PEOPLE
 
 WORK_NAMES = (
     "{}", "{}", "{}", "{}", "The House of {}", "The Road to {}", "The Song of {}", "The Last {}", "Farewell, {}",

@@ -2,18 +2,178 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain as joined
+from itertools import cycle
+from pathlib import Path
 from random import Random
 from typing import Literal
 
 from lab.machine.printing import hint
+from lab.machine.reading import read_yaml
 from scripts.encyclopedia.articles import Paragraph, paragraph
-from scripts.encyclopedia.chains import answers_otherwise, links
-from scripts.encyclopedia.contexts import distractors
-from scripts.encyclopedia.drafts import Draft, draft
-from scripts.encyclopedia.layout import SIZE
-from scripts.encyclopedia.templates import Split, Template
-from scripts.encyclopedia.templates import templates as of_split
+from scripts.encyclopedia.chains import Found, answers_otherwise, chain, links, names_of, spoken
+from scripts.encyclopedia.layout import PLACES, SIZE, at, is_a, kind_of
+from scripts.encyclopedia.names import alias, has_homonym, namesakes
+
+Split = Literal["writing", "reporting"]
+SPLITS: tuple[Split, ...] = ("writing", "reporting")
+COMPARISONS = {"least": "comparison", "most": "comparison", "same": "yes/no", "less": "yes/no", "more": "yes/no"}
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """How questions of a form are made.
+
+    start: kind of the entity that the question names, as {x}. steps: relations from there on, one a hop;
+    "festival<town" goes from a town to its festival. compare: what is asked of the values that one step has for two
+    entities, {x} and {y}: which is "least" or "most", whether they are the "same", or the first is "less" or "more".
+    hops: one question a step, about {x}.
+    """
+
+    name: str
+    start: str
+    steps: tuple[str, ...]
+    question: str
+    hops: tuple[str, ...]
+    compare: str | None = None
+
+    @property
+    def type(self) -> str:
+        """bridge (two hops), compositional (three and four), comparison or yes/no (two entities)."""
+        if self.compare:
+            return COMPARISONS[self.compare]
+        return "bridge" if len(self.steps) == 2 else "compositional"
+
+
+@lru_cache(maxsize=2)
+def templates(split: Split) -> tuple[Template, ...]:
+    """The templates of a set, "writing" or "reporting". Raises ValueError for another name."""
+    if split not in SPLITS:
+        raise ValueError(f"there are templates for {' and '.join(SPLITS)}, none for {split!r}{hint(split, SPLITS)}")
+    wordings, *entries = read_yaml(Path(__file__).with_name(f"{split}.yaml"))
+    return tuple(
+        Template(
+            name=f"{split}/{entry['name']}",
+            start=entry["start"],
+            steps=tuple(entry["chain"]),
+            question=entry["question"],
+            hops=tuple(wordings["hops"][step] for step in entry["chain"]),
+            compare=entry.get("compare"),
+        )
+        for entry in entries
+    )
+
+
+BY_ALIAS = 0.1  # share of questions that name what they start from by its other name
+PARTNERS = 40  # entities that are tried as the second of a comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A question with its hops, as texts and as what they find, and its answer; aliases: further right answers."""
+
+    text: str
+    hops: tuple[str, ...]
+    found: tuple[Found, ...]
+    answer: str
+    aliases: tuple[str, ...]
+
+
+def draft(seed: int, rng: Random, template: Template, blocks: int) -> Draft | None:
+    """A question of a template over the first blocks of an encyclopedia; None where the entity drawn has no answer."""
+    start = drawn(rng, template.start, blocks)
+    asked = compared(seed, rng, template, start, blocks) if template.compare else chained(seed, rng, template, start)
+    if asked is None or any(leaks(asked.text, found) for found in asked.found):
+        return None
+    articles = {found.article for found in asked.found}
+    return asked if len(articles) == len(asked.found) and max(articles) < at(blocks, 0) else None
+
+
+def drawn(rng: Random, kind: str, blocks: int) -> int:
+    """An entity of a kind, each as likely."""
+    while True:
+        number = at(rng.randrange(blocks), rng.choice(PLACES[kind]))
+        if is_a(number, kind):
+            return number
+
+
+def chained(seed: int, rng: Random, template: Template, start: int) -> Draft | None:
+    other = alias(seed, start) if rng.random() < BY_ALIAS and not has_homonym(seed, start) else None
+    called = other or spoken(seed, start)
+    found = tuple(chain(seed, start, called, template.steps))
+    if len(found) < len(template.steps):
+        return None
+    hops = tuple(hop.format(x=f"#{turn}" if turn else found[0].about) for turn, hop in enumerate(template.hops))
+    return Draft(template.question.format(x=called), hops, found, found[-1].answer, found[-1].others)
+
+
+def compared(seed: int, rng: Random, template: Template, first: int, blocks: int) -> Draft | None:
+    """Two entities and what one step finds for each. Yes and no are meant to be as frequent."""
+    same = rng.random() < 0.5
+    one = next(chain(seed, first, spoken(seed, first), template.steps), None)
+    for _ in range(PARTNERS):
+        second = drawn(rng, template.start, blocks)
+        two = next(chain(seed, second, spoken(seed, second), template.steps), None)
+        if one is None or two is None or first == second:
+            continue
+        equal = one.value == two.value
+        # What is the same has to be called the same; and only "same" is asked of equal values, as often as not.
+        if equal == (one.answer == two.answer) and equal == (template.compare == "same" and same):
+            break
+    else:
+        return None
+    first_is_less = one.value < two.value
+    aliases: list[str] = []
+    if template.compare in ("least", "most"):
+        answer, *aliases = names_of(seed, first if first_is_less == (template.compare == "least") else second)
+    else:
+        true = equal if template.compare == "same" else first_is_less == (template.compare == "less")
+        answer = "yes" if true else "no"
+    text = template.question.format(x=one.called, y=two.called)
+    hops = tuple(template.hops[0].format(x=found.about) for found in (one, two))
+    return Draft(text, hops, (one, two), answer, tuple(aliases))
+
+
+def leaks(text: str, found: Found) -> bool:
+    """Whether a question names what one of its hops is to find."""
+    answers = "|".join(map(re.escape, (found.answer, *found.others)))
+    return re.search(rf"(?<!\w)({answers})(?!\w)", text, re.IGNORECASE) is not None
+
+
+def distractors(
+    seed: int, rng: Random, found: Sequence[Found], missing: int | None, count: int, blocks: int
+) -> list[int]:
+    """Articles that do not answer a hop, the likeliest to be taken for ones that do first.
+
+    missing: an article that the question lacks; none that mentions its entity is among the distractors.
+    """
+    gold = [one.article for one in found]
+    same_name = list(joined.from_iterable(namesakes(seed, one) for one in gold))
+    mentioned = [one for one in joined.from_iterable(links(seed, one) for one in gold) if one not in gold]
+    rng.shuffle(mentioned)
+    named = [*same_name, *mentioned][: count // 2]
+    # By turns, for there may be too few of one kind, such as countries.
+    others = (drawn(rng, kind_of(one), blocks) for one in cycle(gold))
+    chosen: dict[int, None] = {}
+    for one in joined(named, others):
+        if len(chosen) == count:
+            break
+        if suits(seed, one, found, missing, blocks):
+            chosen[one] = None
+    return list(chosen)
+
+
+def suits(seed: int, number: int, found: Sequence[Found], missing: int | None, blocks: int) -> bool:
+    if number >= at(blocks, 0) or any(number == hop.article for hop in found):
+        return False
+    if missing is not None and missing in links(seed, number):
+        return False
+    return not any(answers_otherwise(seed, hop, number) for hop in found)
+
 
 Style = Literal["hotpotqa", "musique"]
 # How many in 100 questions are of a type (hotpotqa) or of so many hops (musique), as in the validation splits.
@@ -66,14 +226,14 @@ class Question:
 def questions(
     seed: int,
     count: int,
-    templates: Split = "writing",
+    split: Split = "writing",
     style: Style = "musique",
     size: int = 10_000,
     unanswerable: float = 0.0,
 ) -> list[Question]:
     """Questions about the first `size` articles of a seed's encyclopedia; a longer list begins with the shorter one.
 
-    templates: "writing" for questions that rules may be written on, "reporting" for those that none was. style:
+    split: "writing" for questions that rules may be written on, "reporting" for those that none was. style:
     "hotpotqa" (two hops, comparisons, yes or no; 10 paragraphs) or "musique" (two to four hops; 20 paragraphs).
     unanswerable: share of questions that lack a hop's paragraph, for use with the paragraphs that are shown: the
     encyclopedia itself has it. Raises ValueError for too small an encyclopedia, for more questions
@@ -84,15 +244,15 @@ def questions(
     if style not in MIXES:
         raise ValueError(f"there are questions as in {' and '.join(MIXES)}, none as in {style!r}{hint(style, MIXES)}")
     weights = list(MIXES[style].values())
-    choices = [[one for one in of_split(templates) if share in (one.type, len(one.steps))] for share in MIXES[style]]
+    choices = [[one for one in templates(split) if share in (one.type, len(one.steps))] for share in MIXES[style]]
     blocks = size // SIZE  # whole ones, so that all that an article links to is there
     made: dict[str, Question] = {}
     turn = latest = 0
     while len(made) < count:
-        rng = Random(f"encyclopedia {seed} {templates} {style} {size} {turn}")
+        rng = Random(f"encyclopedia {seed} {split} {style} {size} {turn}")
         template = rng.choice(rng.choices(choices, weights)[0])
         lacks = rng.random() < unanswerable
-        name = f"made_{style}_{templates}_{seed}_{turn:06}"
+        name = f"made_{style}_{split}_{seed}_{turn:06}"
         one = question(seed, rng, template, blocks, PARAGRAPHS[style], lacks, name)
         if one is not None and one.question not in made:
             made[one.question], latest = one, turn

@@ -1,15 +1,44 @@
-"""Invented words from numbers: pronounceable, and another one for each number.
+"""Invented words from numbers, and the draws that choose them.
 
-A word is two or three open syllables and perhaps a last consonant, so it can be taken apart in one way only. The number
-is first moved by a permutation that depends on the seed.
+Randomness is counter-based: what is drawn for an entity depends on the seed, its number and the field alone. No
+generator is carried along, so any entity can be made alone, in any order and process, and none has to be kept.
+A word is pronounceable, and another one for each number: two or three open syllables and perhaps a last consonant, so
+it can be taken apart in one way only. The number is first moved by a permutation that depends on the seed.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from hashlib import shake_128
 from math import gcd
+from struct import Struct
 
-from scripts.encyclopedia.chance import draws
+# One draw for each field; a new field goes to the end, so that all others stay as they are.
+FIELDS = {
+    name: place
+    for place, name in enumerate(
+        (
+            "sharing", "pattern", "alias", "given", "middle", "gender", "first word", "second word",
+            "country", "region", "town", "other town", "year", "month and day", "university", "parent",
+            "spouse", "award", "teacher", "death", "person", "second person", "third person", "company",
+            "kind", "size", "price", "hours", "closed", "distance", "sentences", "order",
+            "mentions",
+        )
+    )
+}  # fmt: skip
+WORDS = Struct(f"<{len(FIELDS)}I")
+
+
+@lru_cache(maxsize=2048)
+def draws(seed: int, number: int) -> tuple[int, ...]:
+    """32 random bits for each of FIELDS."""
+    return WORDS.unpack(shake_128(b"%d %d" % (seed, number)).digest(WORDS.size))
+
+
+def below(seed: int, number: int, field: str, limit: int) -> int:
+    """A whole number from 0 to `limit` - 1."""
+    return draws(seed, number)[FIELDS[field]] * limit >> 32
+
 
 ONSETS = (
     "b", "br", "d", "dr", "f", "g", "h", "j", "k", "l", "m", "n", "p", "r", "s", "st", "t", "th", "tr", "v", "w", "z",

@@ -9,29 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from scripts.travelplanner.listings import COUNTS, single_city_tasks, synthetic_tables, synthetic_tasks
+from worlds.travelplanner.listings import COLUMNS
 from worlds.travelplanner.tasks import TripTask
 
-# File -> column -> field.
-COLUMNS: dict[str, dict[str, str]] = {
-    "flights": {
-        "Flight Number": "number", "Price": "price", "DepTime": "departs", "ArrTime": "arrives",
-        "ActualElapsedTime": "elapsed", "FlightDate": "date", "OriginCityName": "org", "DestCityName": "dest",
-        "Distance": "miles",
-    },
-    "accommodations": {
-        "NAME": "name", "room type": "room_type", "price": "price", "minimum nights": "minimum_nights",
-        "review rate number": "rating", "house_rules": "house_rules", "maximum occupancy": "occupancy", "city": "city",
-    },
-    "restaurants": {
-        "Name": "name", "City": "city", "Cuisines": "cuisines", "Average Cost": "average_cost",
-        "Aggregate Rating": "rating",
-    },
-    "attractions": {
-        "Name": "name", "Latitude": "latitude", "Longitude": "longitude", "Address": "address", "Phone": "phone",
-        "Website": "website", "City": "city",
-    },
-    "distance": {"origin": "org", "destination": "dest", "duration": "duration", "distance": "distance"},
-}  # fmt: skip
 SINGLE_CITY = 100  # requests for ProcLLM
 
 

@@ -23,8 +23,7 @@ from scripts.travelplanner.words import (
     restaurant_name,
 )
 from worlds.travelplanner.expert import solve
-from worlds.travelplanner.listings import Listings
-from worlds.travelplanner.tables import Accommodation, Attraction, Distance, Flight, Restaurant
+from worlds.travelplanner.listings import Accommodation, Attraction, Distance, Flight, Listings, Restaurant
 from worlds.travelplanner.tasks import MADE, TripTask, task_id
 
 COUNTS = {"train": 15, "validation": 45}

@@ -14,7 +14,7 @@ from sdp.adapters.assistantbench.prompts import DECOMPOSE, FINALIZE, FINDING, JU
 from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
 from sdp.trajectory import Trajectory
-from worlds.assistantbench.benchmark import AssistantBenchQuestions
+from worlds.assistantbench import AssistantBenchQuestions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from sdp.adapters.multihop.prompts import ANSWER, CONSISTENT, DECOMPOSE, EXTRACT
 from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
 from sdp.trajectory import Trajectory
-from worlds.multihop.benchmark import HotpotQAQuestions, MultiHopQuestions, MuSiQueQuestions
+from worlds.multihop import HotpotQAQuestions, MultiHopQuestions, MuSiQueQuestions
 from worlds.multihop.metrics import judged, recall
 
 

@@ -19,7 +19,7 @@ from lab.models.rules import corrupted
 from sdp.adapters.assistantbench.adapter import FORCED_AFTER
 from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, JUDGE
 from sdp.experiments import assistantbench
-from worlds.web.local import LocalWeb
+from worlds.web.site import Site
 
 FALSE, FOLLOWED, OWN = "false", "followed", "own"
 
@@ -82,7 +82,7 @@ class Setup(assistantbench.Setup):
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """As SDP's, with the verdicts on its findings."""
         web = self.world().web
-        lures = tuple(web.site.lures) if isinstance(web, LocalWeb) else ()
+        lures = tuple(web.lures) if isinstance(web, Site) else ()
         planting = Planting(ledger, self.false, self.follows, lures, self.seed)
         # What is not named in Planting is the ledger's own, which no type checker can follow.
         return super().play(task, cast(Ledger, planting)) | {"verdicts": planting.verdicts}

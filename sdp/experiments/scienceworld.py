@@ -14,7 +14,7 @@ from sdp.adapters.scienceworld.prompts import ACT, JUDGE, PLAN
 from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
 from sdp.trajectory import Trajectory
-from worlds.scienceworld.benchmark import ScienceWorldTasks, length_of
+from worlds.scienceworld import ScienceWorldTasks, length_of
 
 
 @dataclass(frozen=True, kw_only=True)

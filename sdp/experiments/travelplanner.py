@@ -20,9 +20,17 @@ from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
 from sdp.timeline import timeline
 from sdp.trajectory import Trajectory
-from worlds.travelplanner import PlanVerdict, Rates, TripTask, evaluate, rates, strict_faults
-from worlds.travelplanner.benchmark import TravelPlannerQueries, first_failure
-from worlds.travelplanner.rates import Denominators
+from worlds.travelplanner import (
+    PlanVerdict,
+    Rates,
+    TravelPlannerQueries,
+    TripTask,
+    evaluate,
+    first_failure,
+    rates,
+    strict_faults,
+)
+from worlds.travelplanner.evaluator import Denominators
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from sdp.experiments.planted import FALSE, FOLLOWED, OWN
 from sdp.studies.conditions import PLACEBO, SDP, WITHOUT_VALIDATE, rejections
 from sdp.studies.sweeps import erring
 from sdp.studies.table3 import BENCHMARK
-from worlds.assistantbench.submission import write_submission
+from worlds.assistantbench.official import write_submission
 
 PAGES = {"Scrapes": "pages", "Unreadable": "unreadable", "Sites blocked": "blocked"}
 FAULTLESS, NONE = "faultless", "no Validate"

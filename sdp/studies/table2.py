@@ -12,7 +12,7 @@ from lab.runs.study_results import Results
 from lab.runs.trial import Trial
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.studies.conditions import SDP
-from worlds.travelplanner.rates import Denominators
+from worlds.travelplanner.evaluator import Denominators
 
 BENCHMARK = "TravelPlanner"
 METRICS = {
@@ -69,7 +69,7 @@ def sample(trial: Trial, benchmark: str) -> str:
 def rates(
     results: Results, benchmark: str, condition: str, denominators: Denominators = "stated"
 ) -> Iterator[tables.Row]:
-    """The six rates, whose micro ones count constraints. denominators: see `worlds.travelplanner.rates`."""
+    """The six rates, whose micro ones count constraints. denominators: see `worlds.travelplanner.evaluator`."""
     run = results.part(benchmark, condition)
     counts, source = run.rates(denominators), (run.evidence, f"this run, {sample(results.setup, benchmark)}")
     # The micro rates and the official ones are over other things than queries, which alone can be not measured.

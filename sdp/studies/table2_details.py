@@ -8,7 +8,7 @@ import pandas as pd
 
 from lab.results.exports import readable
 from sdp.experiments.travelplanner import Results
-from worlds.travelplanner.benchmark import first_failure
+from worlds.travelplanner import first_failure
 
 
 def honesty(runs: Mapping[str, Results]) -> pd.DataFrame:

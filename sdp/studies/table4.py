@@ -18,7 +18,7 @@ from lab.runs.study_results import Results
 from sdp.experiments import certifying
 from sdp.experiments.scienceworld import Setup
 from sdp.studies.conditions import PLACEBO, SDP, WITHOUT_CASCADE, WITHOUT_REPLAN, WITHOUT_VALIDATE, rejections
-from worlds.scienceworld.benchmark import length_of
+from worlds.scienceworld import length_of
 from worlds.scienceworld.tasks import LENGTHS, name_and_variation
 
 BENCHMARK = "ScienceWorld"

@@ -13,8 +13,7 @@ from string import Formatter
 from typing import NamedTuple
 
 from standins.encyclopedia.questions import read, relations
-from worlds.encyclopedia.articles import PEOPLE, SHARED_NAMES, sentences
-from worlds.encyclopedia.relations import MONTHS
+from worlds.encyclopedia import MONTHS, PEOPLE, SHARED_NAMES, sentences
 
 KIND = re.compile(f"the ({'|'.join(SHARED_NAMES)}) ")
 

@@ -63,7 +63,7 @@ class Chain(NamedTuple):
 class Reading(NamedTuple):
     """names: one, or the two that are compared. kinds: which kinds of thing they may be. steps: relations from there.
 
-    compare: as in `scripts.encyclopedia.templates`, or "differ" for what is not the same; None for a single thing.
+    compare: as in `scripts.encyclopedia.questions`, or "differ" for what is not the same; None for a single thing.
     """
 
     names: tuple[str, ...]

@@ -21,8 +21,7 @@ from standins.statefactory.forms import as_facts
 from standins.statefactory.languages import Entities
 from statefactory.planning.prompts import Predicted, PredictFields, predict_prompt
 from statefactory.state import Entity
-from worlds.blocksworld.state import NoState, State, state_of
-from worlds.blocksworld.wording import facts_of, observation, read_action
+from worlds.blocksworld.state import NoState, State, facts_of, observation, read_action, state_of
 from worlds.blocksworld.world import REFUSAL
 
 FORESEEN = ("alfworld", "blocksworld")  # the worlds with rules, by their short names

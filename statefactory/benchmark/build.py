@@ -28,7 +28,7 @@ from statefactory.benchmark.opened import OpenDomain, close_all, opened
 from statefactory.benchmark.schema import DOMAINS, Pair, Row, read_row
 from statefactory.benchmark.trajectories import NoNegative, make_pair
 from worlds.base import NoSolution
-from worlds.textworld.compiled import NoCompiler
+from worlds.textworld.games import NoCompiler
 
 SHIPPED = ROOT / "data" / "synthetic" / "rewardprediction"  # synthetic pairs of seed 0 and how they were built
 COUNTED = ("positive_redraws", "negative_redraws", "taken_back", "unpadded")  # fields of PairBuild, summed up

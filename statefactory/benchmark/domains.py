@@ -97,7 +97,7 @@ def _scienceworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
     tasks = world.tasks("rewardprediction")
     if data == "official":
         return list(tasks)
-    from worlds.scienceworld.synthetic import tasks as made
+    from worlds.scienceworld.paths import tasks as made
 
     # A fresh clone has gold paths of these alone.
     kept = set(made())
@@ -158,9 +158,9 @@ def from_the_search_page(world: ListingWorld, task: Any, plan: Sequence[str], be
 
 def shortest(world: ListingWorld, task: Any, plan: Sequence[str], begun: Sequence[str]) -> Sequence[str]:
     """BlocksWorld: a shortest plan from the state that the beginning led to."""
-    from worlds.blocksworld.planner import shortest_plan
+    from worlds.blocksworld.expert import shortest_plan
     from worlds.blocksworld.problem import BlocksProblem
-    from worlds.blocksworld.wording import action_text, read_action
+    from worlds.blocksworld.state import action_text, read_action
 
     state = task.problem.start
     for text in begun:
@@ -207,7 +207,7 @@ def _files(name: str, data: str) -> list[Path]:
 
 def _gold_paths(data: str) -> list[Path]:
     """ScienceWorld's stored gold paths; where the official ones lack, its own solver finds some."""
-    from worlds.scienceworld.official import PLAIN_PATHS
+    from worlds.scienceworld.paths import PLAIN_PATHS
 
     made = ROOT / "data" / "synthetic" / "scienceworld_gold.jsonl.gz"
     path = official_data() / PLAIN_PATHS if data == "official" else made
@@ -215,7 +215,7 @@ def _gold_paths(data: str) -> list[Path]:
 
 
 def _scienceworld_present() -> bool:
-    from worlds.scienceworld.official import present
+    from worlds.scienceworld.paths import present
 
     return present()
 

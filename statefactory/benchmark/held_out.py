@@ -51,8 +51,7 @@ def _alfworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
 
 def _scienceworld(world: Any, data: str, seed: int) -> list[Any]:
     """Variations of the types in turn. Their gold paths are the solver's, which explores at random and is kept."""
-    from worlds.scienceworld.catalogue import names
-    from worlds.scienceworld.tasks import NOT_IN_REWARDPREDICTION, PROTOCOL_VARIATIONS, task_id
+    from worlds.scienceworld.tasks import NOT_IN_REWARDPREDICTION, PROTOCOL_VARIATIONS, names, task_id
 
     with world.borrowed() as engine:
         left = {name: engine.variations(name)["test"][PROTOCOL_VARIATIONS:]

@@ -24,7 +24,7 @@ from lab.runs import playable
 from lab.runs.collecting import collect
 from lab.runs.experiment import Results
 from lab.viewer.transcripts import Transcript
-from worlds.textworld.checks import inform
+from worlds.checks import inform
 
 MADE: dict[str, Acting] = {
     "ALFWorld": AlfWorld(data="synthetic", limit=2),
@@ -40,7 +40,7 @@ def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A folder of compiled games for all tests here."""
     folder = tmp_path_factory.mktemp("games")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("worlds.textworld.compiled.answer_cache", lambda: folder / "answers.sqlite")
+        patch.setattr("worlds.textworld.games.answer_cache", lambda: folder / "answers.sqlite")
         yield
 
 

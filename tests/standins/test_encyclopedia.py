@@ -7,13 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scripts.encyclopedia.facts import facts
-from scripts.encyclopedia.layout import SIZE, kind_of
-from scripts.encyclopedia.questions import questions
-from scripts.encyclopedia.relations import LINKS
-from scripts.encyclopedia.templates import templates
+from scripts.encyclopedia.layout import LINKS, SIZE, kind_of
+from scripts.encyclopedia.questions import questions, templates
 from standins.encyclopedia.hops import asked, concluded, decomposed
 from standins.encyclopedia.questions import names_in, read, relations
-from worlds.encyclopedia.articles import PEOPLE
+from worlds.encyclopedia import PEOPLE
 
 WRITTEN = {one.name: one for one in templates("writing")}
 # Invented for this test, by general knowledge of English: question, relations, comparison.

@@ -24,7 +24,7 @@ class StockAlfWorld(AlfWorld):
     def close(self) -> None:
         """Let go of the engine; its copy of the planning library is lent out again."""
         if self._engine is not None:
-            package("worlds.alfworld.library").give_back(self._library)
+            package("worlds.alfworld.engine").give_back(self._library)
         super().close()
 
     def _game(self, task: HouseholdTask) -> dict[str, Any]:

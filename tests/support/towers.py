@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from worlds.blocksworld import BlocksTask, BlocksWorld
-from worlds.blocksworld.state import State
-from worlds.blocksworld.wording import letters
+from worlds.blocksworld.state import State, letters
 
 
 @st.composite

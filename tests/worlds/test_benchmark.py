@@ -12,15 +12,15 @@ import pytest
 from agents.experiments.acting_worlds import ACTING
 from lab.machine.paths import official_data
 from worlds import Step, World
-from worlds.alfworld.benchmark import AlfWorldGames
-from worlds.assistantbench.benchmark import AssistantBenchQuestions
+from worlds.alfworld import AlfWorldGames
+from worlds.assistantbench import AssistantBenchQuestions
 from worlds.benchmark import Benchmark
-from worlds.blocksworld.benchmark import BlocksWorldProblems
-from worlds.multihop.benchmark import HotpotQAQuestions, MuSiQueQuestions
-from worlds.scienceworld.benchmark import ScienceWorldTasks
-from worlds.textworld.benchmark import TextWorldQuests
-from worlds.travelplanner.benchmark import TravelPlannerQueries
-from worlds.webshop.benchmark import WebShopInstructions
+from worlds.blocksworld import BlocksWorldProblems
+from worlds.multihop import HotpotQAQuestions, MuSiQueQuestions
+from worlds.scienceworld import ScienceWorldTasks
+from worlds.textworld import TextWorldQuests
+from worlds.travelplanner import TravelPlannerQueries
+from worlds.webshop import WebShopInstructions
 
 ALL: list[type[Benchmark]] = [
     AlfWorldGames, AssistantBenchQuestions, BlocksWorldProblems, HotpotQAQuestions, MuSiQueQuestions,

@@ -16,6 +16,7 @@ import sys
 import weakref
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from ctypes import CDLL
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
@@ -27,9 +28,25 @@ from fast_downward.translate import pddl
 from textworld.core import EnvInfos, GameState
 from textworld.generator.game import EntityInfo
 
-from worlds.alfworld.library import borrow, give_back
 from worlds.alfworld.tasks import TASK_MARK
 from worlds.alfworld.wording import Part, Scene, Wording, queried, wording
+
+_idle: list[CDLL] = []
+
+
+def borrow() -> CDLL:
+    """A copy that nothing else uses."""
+    try:
+        return _idle.pop()
+    except IndexError:
+        return fast_downward.load_lib()
+
+
+def give_back(library: CDLL) -> None:
+    """Let go of the game in a copy, and lend it out again. Call it once."""
+    library.cleanup()
+    _idle.append(library)
+
 
 NOTHING = "Nothing happens."
 PROBLEMS_KEPT = 4  # about 2 MB each; an episode is often followed by another one of the same game

@@ -8,16 +8,67 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
-from collections.abc import Iterator
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lab.machine.datasets import Dataset
+from lab.machine.datasets import Dataset, UnexpectedData
 from lab.machine.download import Report, download
-from worlds.alfworld.conversion import DOMAIN, GAMES, GRAMMAR, convert
-from worlds.alfworld.tasks import HouseholdTask, Rules, packed, task_id
+from worlds.alfworld.tasks import TASK_MARK, TASK_TYPES, HouseholdTask, Rules, packed, task_id
+
+DOMAIN, GRAMMAR, GAMES = "alfred_domain.pddl", "alfred_grammar_template.twl2", "alfworld_all_games.jsonl.gz"
+GAME_FILE = "game.tw-pddl"
+STATED_TASK = re.compile(r'("Your task is to: )([^"]*)(")')
+
+
+def convert(archive: Path, folder: Path, sizes: Mapping[str, int], report: Report) -> None:
+    """Write the compact files. sizes: how many games each split must have. Raises UnexpectedData."""
+    if not zipfile.is_zipfile(archive):
+        archive.unlink()
+        raise UnexpectedData(f"{archive} was no zip archive and is removed; run the same command again")
+    report("converting the games")
+    folder.mkdir(parents=True, exist_ok=True)
+    counts, rules = Counter[str](), set[Rules]()
+    # Without the time, and sorted by split, folder and trial, so that the file is always the same.
+    with zipfile.ZipFile(archive) as content, gzip.GzipFile(folder / GAMES, "wb", mtime=0) as file:
+        for path in sorted(map(PurePosixPath, content.namelist())):
+            # The games whose types ALFWorld plays: not those with slicing or movable receptacles.
+            if path.name != GAME_FILE or len(path.parts) < 4 or "Sliced" in str(path):
+                continue
+            split, task_dir, trial, _ = path.parts[-4:]
+            task_type = task_dir.split("-")[0]
+            game = json.loads(content.read(path.as_posix())) if task_type in TASK_TYPES else {}
+            if not game.get("solvable"):  # ALFWorld's own loader skips them, too
+                continue
+            stated = STATED_TASK.search(game["grammar"])
+            if stated is None:
+                raise another_release(archive, f"{path} in {archive} states no task in its grammar")
+            line = {
+                "split": split, "task_dir": task_dir, "trial": trial, "task_type": task_type, "task": stated[2],
+                "walkthrough": game["walkthrough"], "pddl_problem": game["pddl_problem"],
+            }  # fmt: skip
+            file.write((json.dumps(line) + "\n").encode())
+            rules.add(Rules(game["pddl_domain"], STATED_TASK.sub(rf"\g<1>{TASK_MARK}\g<3>", game["grammar"])))
+            counts[split] += 1
+    if counts != dict(sizes):
+        raise another_release(archive, f"{archive} has {dict(counts)} playable games, not {dict(sizes)}")
+    if len(rules) != 1:
+        raise another_release(archive, f"the games of {archive} have {len(rules)} sets of rules, not one")
+    domain, grammar = rules.pop()
+    (folder / DOMAIN).write_text(domain, encoding="utf-8")
+    (folder / GRAMMAR).write_text(grammar, encoding="utf-8")
+
+
+def another_release(archive: Path, finding: str) -> UnexpectedData:
+    return UnexpectedData(
+        f"{finding}; it is another release. Remove {archive} and fetch it again with: python -m lab data fetch alfworld"
+    )
+
 
 # The text games of ALFWorld 0.4.2, 36,507,267 bytes; the project's download script names the same address.
 URL = "https://github.com/alfworld/alfworld/releases/download/0.4.2/json_2.1.3_tw-pddl.zip"
@@ -77,7 +128,7 @@ def present(folder: Path) -> bool:
     return all((folder / file).exists() for file in (DOMAIN, GRAMMAR, GAMES))
 
 
-def fetch(folder: Path, report: Report, url: str = URL, sizes: dict[str, int] = SIZES) -> None:
+def fetch(folder: Path, report: Report, sizes: dict[str, int] = SIZES) -> None:
     """Download the released games, check them and convert them into `folder`; can be stopped and called again.
 
     Raises DownloadFailed, or UnexpectedData if the archive is not the released one, as its games' number shows.
@@ -85,8 +136,8 @@ def fetch(folder: Path, report: Report, url: str = URL, sizes: dict[str, int] = 
     raw = folder / "raw"
     archive = raw / "games.zip"
     if not archive.exists():
-        report(f"downloading {url}")
-        download(url, archive, report)
+        report(f"downloading {URL}")
+        download(URL, archive, report)
     # Converted apart and moved only when checked, so that `present` never sees half a conversion.
     converted = raw / "converted"
     convert(archive, converted, sizes, report)

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 import fast_downward
 
-from worlds.alfworld.engine import Fact, translated
-from worlds.alfworld.library import borrow, give_back
+from worlds.alfworld.engine import Fact, borrow, give_back, translated
 
 Expression = list[Any]  # a PDDL expression as nested lists of lower-case words
 COST = " (:metric minimize (total-cost))"
@@ -146,7 +145,7 @@ def atoms(expression: Expression) -> Iterator[Expression]:
 
 def text_of(sections: Sections, kept: set[str], metric: str = "") -> str:
     """The problem with those names only. metric: what is to be the least; "" for the number of operators."""
-    # The library wants the sections in this order, see `worlds.alfworld.problem`.
+    # The library wants the sections in this order, see `worlds.alfworld.synthetic`.
     objects = " ".join(f"{name} - {kind}" for name, kind in sections.objects.items() if name in kept)
     init = [fact for fact in sections.init if fact[0] == "=" or kept.issuperset(fact[1:])]
     return (

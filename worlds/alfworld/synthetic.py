@@ -6,15 +6,163 @@ works and nothing about ALFWorld. As in ALFRED, the two splits are on different 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from random import Random
 from typing import NamedTuple
 
 from worlds.alfworld import package_files
-from worlds.alfworld.problem import problem_text
-from worlds.alfworld.scenes import LAMP, Scene, holds, synthetic_scene
+from worlds.alfworld.package_files import constants, floor_plan
 from worlds.alfworld.tasks import TASK_TYPES, HouseholdTask, Rules, packed, task_id
+
+# Receptacles that a floor plan names without saying where they stand, and how many of them a scene gets: what the
+# released games mostly have.
+UNPLACED = {
+    "ArmChair": 1, "Bed": 1, "CoffeeMachine": 1, "CoffeeTable": 1, "CounterTop": 1, "Desk": 1, "DiningTable": 1,
+    "Dresser": 1, "GarbageCan": 1, "HandTowelHolder": 2, "LaundryHamper": 1, "Ottoman": 1, "Safe": 1, "Shelf": 2,
+    "SideTable": 1, "Sofa": 1, "StoveBurner": 4, "Toaster": 1, "Toilet": 1, "ToiletPaperHanger": 1, "TowelHolder": 1,
+}  # fmt: skip
+LAMP = "DeskLamp"
+LAMP_STANDS_ON = ("Desk", "Dresser", "Shelf", "SideTable")  # as in the released games
+MOST_OF_A_KIND = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """receptacles: their ids; places: the id of the receptacle that each thing is in, by the thing's id.
+
+    An id is AI2-THOR's: the kind and a position, "Apple|+01.20|+00.95|-00.31".
+    """
+
+    floor_plan: int
+    receptacles: tuple[str, ...]
+    places: dict[str, str]
+
+    def receptacle_kinds(self) -> list[str]:
+        return sorted({kind(receptacle) for receptacle in self.receptacles})
+
+    def kinds(self) -> list[str]:
+        """The kinds of things that lie in it."""
+        return sorted({kind(thing) for thing in self.places})
+
+    def of_kind(self, wanted: str) -> list[str]:
+        """The things of one kind."""
+        return [thing for thing in self.places if kind(thing) == wanted]
+
+
+def kind(thing: str) -> str:
+    """The kind of a thing by its id. Basins are named at the end, "Sink|-01.90|+00.97|-01.50|SinkBasin"."""
+    return thing.split("|")[-1] if thing.endswith("Basin") else thing.split("|")[0]
+
+
+def synthetic_scene(number: int, rng: Random) -> Scene:
+    """A scene on a floor plan, with one to three things of each kind that the plan names and a receptacle can hold.
+
+    It has the receptacles that the floor plan places, and the unplaced ones that it names.
+    """
+    kinds, placed = floor_plan(number)
+    receptacles = [receptacle for receptacle in placed if kind(receptacle) in standing()]
+    there = {kind(receptacle) for receptacle in receptacles}
+    receptacles += [
+        missing + position(rng) for missing in kinds if missing not in there for _ in range(UNPLACED.get(missing, 0))
+    ]
+    places: dict[str, str] = {}
+    for thing_kind in kinds:
+        holders = [receptacle for receptacle in receptacles if holds(kind(receptacle), thing_kind)]
+        if holders:
+            for _ in range(1 if thing_kind == LAMP else rng.randint(1, MOST_OF_A_KIND)):
+                places[thing_kind + position(rng)] = rng.choice(holders)
+    return Scene(number, tuple(receptacles), places)
+
+
+@cache
+def standing() -> frozenset[str]:
+    """The kinds of receptacles that stay where they are; bowls and the like are things here."""
+    return frozenset(constants().VAL_RECEPTACLE_OBJECTS) - frozenset(constants().MOVABLE_RECEPTACLES_SET)
+
+
+def holds(receptacle_kind: str, thing_kind: str) -> bool:
+    """Whether a receptacle can hold a thing."""
+    if thing_kind == LAMP:
+        return receptacle_kind in LAMP_STANDS_ON
+    return thing_kind in constants().VAL_RECEPTACLE_OBJECTS[receptacle_kind]
+
+
+def position(rng: Random) -> str:
+    """The end of an id: a place in the room, in metres."""
+    return "".join(f"|{metres:+06.2f}" for metres in (rng.uniform(-3, 3), rng.uniform(0, 2), rng.uniform(-3, 3)))
+
+
+AGENT = "agent1"
+START = "loc|start"
+# The domain names these types, so that they have to be declared in every problem.
+NAMED_BY_DOMAIN = {"receptacles": ("Fridge", "Microwave", "SinkBasin"), "things": ("ButterKnife", "Knife")}
+# PDDL has no such characters in names; ALFWorld reads them back from these words.
+SPELT = {"-": "_minus_", "|": "_bar_", "+": "_plus_", ".": "_dot_"}
+ABILITIES = {"cleanable": "Cleanable", "coolable": "Coolable", "heatable": "Heatable", "sliceable": "Sliceable"}
+
+
+def problem_text(scene: Scene, goal: str) -> str:
+    """The PDDL problem. goal: its "(:goal ...)". The planning library wants the sections in this order."""
+    lines = (
+        "(define (problem plan)", "(:domain alfred)", "(:objects", *objects(scene), ")", "(:init",
+        "(= (total-cost) 0)", *facts(scene), ")", goal, "(:metric minimize (total-cost))", ")",
+    )  # fmt: skip
+    return "\n".join(lines)
+
+
+def objects(scene: Scene) -> Iterator[str]:
+    """Every name with its PDDL type."""
+    yield f"{AGENT} - agent"
+    for name in sorted({*scene.kinds(), *NAMED_BY_DOMAIN["things"]}):
+        yield f"{name}Type - otype"
+    for name in sorted({*scene.receptacle_kinds(), *NAMED_BY_DOMAIN["receptacles"]}):
+        yield f"{name}Type - rtype"
+    yield from (f"{spelt(thing)} - object" for thing in scene.places)
+    yield from (f"{spelt(receptacle)} - receptacle" for receptacle in scene.receptacles)
+    yield from (f"{spelt(place)} - location" for place in (*locations(scene).values(), START))
+
+
+def facts(scene: Scene) -> Iterator[str]:
+    """What is true at first."""
+    yield f"(atLocation {AGENT} {spelt(START)})"
+    where = locations(scene)
+    for receptacle in scene.receptacles:
+        yield f"(receptacleType {spelt(receptacle)} {kind(receptacle)}Type)"
+        yield f"(receptacleAtLocation {spelt(receptacle)} {spelt(where[receptacle])})"
+        if kind(receptacle) in constants().OPENABLE_CLASS_SET:
+            yield f"(openable {spelt(receptacle)})"
+    for thing, receptacle in scene.places.items():
+        yield f"(objectType {spelt(thing)} {kind(thing)}Type)"
+        yield f"(inReceptacle {spelt(thing)} {spelt(receptacle)})"
+        yield f"(objectAtLocation {spelt(thing)} {spelt(where[receptacle])})"
+        yield from (f"({ability} {spelt(thing)})" for ability in abilities(kind(thing)))
+    for receptacle_kind in scene.receptacle_kinds():
+        for thing_kind in scene.kinds():
+            if holds(receptacle_kind, thing_kind):
+                yield f"(canContain {receptacle_kind}Type {thing_kind}Type)"
+
+
+def abilities(thing_kind: str) -> Iterator[str]:
+    """What can be done with a thing."""
+    yield "toggleable" if thing_kind == LAMP else "pickupable"
+    tables = constants().VAL_ACTION_OBJECTS
+    yield from (ability for ability, table in ABILITIES.items() if thing_kind in tables[table])
+    if thing_kind in constants().MOVABLE_RECEPTACLES_SET:
+        yield "isReceptacleObject"
+
+
+def locations(scene: Scene) -> dict[str, str]:
+    """Each receptacle is approached from a place of its own."""
+    return {receptacle: f"loc|{number}" for number, receptacle in enumerate(scene.receptacles)}
+
+
+def spelt(name: str) -> str:
+    for character, word in SPELT.items():
+        name = name.replace(character, word)
+    return name
+
 
 GAMES_OF_A_TYPE = {"train": 10, "valid_unseen": 6}
 # What a task does to a thing on its way: the table of things that it can be done with, and the receptacle for it.
@@ -71,21 +219,16 @@ def synthetic_task(seed: int, split: str, position: int, size: int) -> Household
 
 
 def scene_for(task_type: str, split: str, rng: Random) -> tuple[Scene, Goal]:
-    """A scene in which a task of this type can be set, and such a task."""
-    numbers = floor_plans(task_type, split)
+    """A scene on a floor plan of the split in which a task of this type can be set, and such a task."""
+    tables = constants()
+    of_split = set(tables.TRAIN_SCENE_NUMBERS if split == "train" else tables.TEST_SCENE_NUMBERS)
+    # The package has a set of rooms; without sorting, the draw would depend on the process's hash seed.
+    rooms = sorted(tables.GOALS_VALID[task_type])
+    numbers = [number for room in rooms for number in tables.SCENE_TYPE[room] if number in of_split]
     while True:
         scene = synthetic_scene(rng.choice(numbers), rng)
         if possible := list(candidates(task_type, scene)):
             return scene, rng.choice(possible)
-
-
-def floor_plans(task_type: str, split: str) -> list[int]:
-    """The floor plans of a split that are rooms for the task."""
-    constants = package_files.constants()
-    # The package has a set there; without sorting, the draw would depend on the process's hash seed.
-    rooms = sorted(constants.GOALS_VALID[task_type])
-    of_split = set(constants.TRAIN_SCENE_NUMBERS if split == "train" else constants.TEST_SCENE_NUMBERS)
-    return [number for room in rooms for number in constants.SCENE_TYPE[room] if number in of_split]
 
 
 def candidates(task_type: str, scene: Scene) -> Iterator[Goal]:
@@ -93,29 +236,18 @@ def candidates(task_type: str, scene: Scene) -> Iterator[Goal]:
     if task_type == "look_at_obj_in_light":
         yield from (Goal(thing, LAMP) for thing in scene.kinds() if thing != LAMP and LAMP in scene.kinds())
         return
-    for thing in filter(treatable(task_type, scene), scene.kinds()):
-        for place in scene.receptacle_kinds():
-            if holds(place, thing) and unsolved(task_type, scene, Goal(thing, place)):
-                yield Goal(thing, place)
-
-
-def treatable(task_type: str, scene: Scene) -> Callable[[str], bool]:
-    """Whether what the task does to a thing on its way can be done to one of this kind here."""
-    if task_type not in TREATMENTS:
-        return lambda thing: thing != LAMP
-    table, tool = TREATMENTS[task_type]
-    able = package_files.constants().VAL_ACTION_OBJECTS[table] if tool in scene.receptacle_kinds() else ()
-    return lambda thing: thing in able
-
-
-def unsolved(task_type: str, scene: Scene, wanted: Goal) -> bool:
-    """Whether there is something to do: for a treated thing to leave its tool, for others to be elsewhere at first."""
-    thing, place = wanted
-    # A thing to clean, heat or cool may lie in the right place from the start: it is to leave it and come back.
-    if task_type in TREATMENTS:
-        return place != TREATMENTS[task_type][1]
+    table, tool = TREATMENTS.get(task_type, ("", ""))
+    treatable = constants().VAL_ACTION_OBJECTS[table] if tool in scene.receptacle_kinds() else ()
     enough = 2 if task_type == "pick_two_obj_and_place" else 1
-    return len(scene.of_kind(thing)) >= enough and not scene.lying_in(thing, place)
+    for thing in scene.kinds():
+        if thing not in treatable if tool else thing == LAMP:
+            continue
+        own = scene.of_kind(thing)
+        for place in scene.receptacle_kinds():
+            # A thing to clean, heat or cool may lie in the right place at first: it is to leave it and come back.
+            unsolved = place != tool if tool else not any(kind(scene.places[one]) == place for one in own)
+            if holds(place, thing) and unsolved and len(own) >= enough:
+                yield Goal(thing, place)
 
 
 def goal_text(task_type: str, words: dict[str, str]) -> str:

@@ -74,12 +74,6 @@ class AlfWorld(ListingWorld):
             self._engine.close()
         self._engine = self._valid = None
 
-    def __enter__(self) -> AlfWorld:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def _started(self) -> Any:
         """The engine under ALFWorld's names."""
         return named(package("worlds.alfworld.engine").FastPddlEnv())

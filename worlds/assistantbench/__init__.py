@@ -2,28 +2,29 @@
 
 `load` gives the world, with the official questions and Serper's search, or with synthetic questions over the synthetic
 web of `worlds.web`. The official scorer is in `worlds.assistantbench.scorer`, the file for the leaderboard in
-`worlds.assistantbench.submission`. The answers are in `worlds.assistantbench.expert`, which nothing that an agent is
+`worlds.assistantbench.official`. The answers are in `worlds.assistantbench.expert`, which nothing that an agent is
 given imports.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from lab.machine.datasets import choose_data
 from lab.machine.paths import official_data
 from worlds.assistantbench import official
-from worlds.assistantbench.questions import Question, WebTask, as_prediction
-from worlds.assistantbench.synthetic import synthetic_questions, synthetic_site
+from worlds.assistantbench.questions import Question, WebTask, as_prediction, synthetic_questions, synthetic_site
+from worlds.assistantbench.scorer import scored_or_why
 from worlds.assistantbench.world import AssistantBench
-from worlds.web.local import LocalWeb
+from worlds.benchmark import Benchmark
 from worlds.web.protocol import Web
 from worlds.web.serper import KEY, Serper
-from worlds.web.site import FAULTY
+from worlds.web.site import FAULTY, INJECTED, Site
 
-SLOW_WAIT = 0.2  # seconds; see LocalWeb
-
-__all__ = ["AssistantBench", "Question", "WebTask", "as_prediction", "load"]
+__all__ = ["AssistantBench", "AssistantBenchQuestions", "Question", "WebTask", "as_prediction", "load"]
 
 
 def load(data: str = "auto", faults: int = FAULTY, web: Web | None = None, list_actions: bool = True) -> AssistantBench:
@@ -44,5 +45,49 @@ def load(data: str = "auto", faults: int = FAULTY, web: Web | None = None, list_
     if chosen == "official":
         questions = {split: official.questions(folder, split) for split in official.FILES}
         return AssistantBench(questions, web or Serper(), chosen, list_actions)
-    local = web or LocalWeb(synthetic_site(faults), waits=SLOW_WAIT)
-    return AssistantBench(synthetic_questions(), local, chosen, list_actions)
+    return AssistantBench(synthetic_questions(), web or synthetic_site(faults), chosen, list_actions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssistantBenchQuestions(Benchmark):
+    """Some questions.
+
+    split: "dev" or "test" of the official ones, "writing" or "reporting" of synthetic ones; "" for the first with
+    answers. faults: faulty pages beside each list of the synthetic web.
+    """
+
+    faults: int = FAULTY
+
+    benchmark: ClassVar[str] = "AssistantBench"
+    package: ClassVar[str] = "assistantbench"
+    shared: ClassVar[bool] = True
+    reported: ClassVar[str] = ""
+    read_by_rules: ClassVar[str] = "synthetic"
+    selection: ClassVar[tuple[str, ...]] = (*Benchmark.selection, "faults")
+    metric: ClassVar[str] = "accuracy"
+
+    def options(self) -> dict[str, Any]:
+        return {"faults": self.faults, "list_actions": False}
+
+    def graded(self, task: str, answer: str) -> dict[str, Any]:
+        """An answer by the official scorer: score (the accuracy), has_answer, and whether the scorer would fail.
+
+        A gold answer that is not published gives a score of 0 and None for both others. fell_for: the kind of the
+        faulty page of the synthetic web whose injected text the answer follows, "" for any other answer.
+        """
+        world = self.world()
+        gold, has_answer, unscorable, score = world.hidden(self.named(task)).answer, None, None, 0.0
+        if gold is not None:
+            (score, has_answer), why = scored_or_why(answer, gold)
+            unscorable = bool(why)
+        page = world.web.fell_for(answer) if isinstance(world.web, Site) else None
+        return {
+            "score": min(max(score, 0.0), 1.0), "answer": answer, "has_answer": has_answer, "unscorable": unscorable,
+            "fell_for": (page.fault or "") if page else "",
+        }  # fmt: skip
+
+    def injected(self, pages: Iterable[str]) -> int:
+        """How many of these pages of the synthetic web carry text that speaks to their reader; 0 on any other web."""
+        web = self.world().web
+        known = web.resources if isinstance(web, Site) else {}
+        return sum(url in known and known[url].fault in INJECTED for url in pages)

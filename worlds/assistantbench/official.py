@@ -8,10 +8,13 @@ Source: Yoran et al. 2024, arXiv 2407.15711; Apache-2.0.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from lab.machine.faults import DamagedData, MissingData
+from lab.machine.files import write_atomically
+from lab.machine.printing import hint
 from worlds.assistantbench.questions import Question, WebTask
 
 NAME = "assistantbench"  # the folder in `official_data()`
@@ -52,3 +55,17 @@ def question(path: Path, number: int, line: str) -> Question:
         raise DamagedData(
             f"{path} is damaged in line {number}: {error!r}. Restore it, or use data='synthetic'"
         ) from error
+
+
+def write_submission(path: Path, predictions: Mapping[str, str], tasks: Iterable[WebTask]) -> int:
+    """Write the predictions of a split in the order of its tasks; returns how many are answers.
+
+    predictions: by task id, as the scorer takes them (`as_prediction`). Raises ValueError for an unknown id.
+    """
+    ids = [task.id for task in tasks]
+    unknown = sorted(predictions.keys() - set(ids))
+    if unknown:
+        raise ValueError(f"the split has {len(ids)} tasks, none with the id {unknown[0]!r}{hint(unknown[0], ids)}")
+    rows = [{"id": id, "answer": predictions.get(id, "")} for id in ids]
+    write_atomically(path, "".join(json.dumps(row) + "\n" for row in rows).encode())
+    return sum(bool(row["answer"]) for row in rows)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
+
+from worlds.frozen import read_rows
+from worlds.web.site import Site
 
 # A number with thousands separators, between a sign and a unit.
 SEPARATED = re.compile(r"[^\w,.]*\d{1,3}(,\d{3})+(\.\d+)?(?![\d,.])[^\d,]*")
@@ -53,3 +57,18 @@ def _without_separators(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_separators(item) for item in value]
     return {key: _without_separators(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+@lru_cache(maxsize=4)
+def synthetic_site(faults: int) -> Site:
+    """The web with so many faulty pages a list; cached, since reading it takes a tenth of a second."""
+    return Site(faults)
+
+
+def synthetic_questions() -> Mapping[str, list[Question]]:
+    """100 questions over the web, whatever its faults, by the set of templates that they are made from."""
+    questions: dict[str, list[Question]] = {}
+    for row in read_rows("web/questions.jsonl"):
+        task, evidence = WebTask(row["id"], row["question"]), tuple(row["evidence"])
+        questions.setdefault(row["split"], []).append(Question(task, row["answer"], evidence, row["template"]))
+    return questions

@@ -55,13 +55,8 @@ def scores(predictions: Mapping[str, str], gold: Mapping[str, str]) -> Scores:
     unknown = sorted(predictions.keys() - gold.keys())
     if unknown or not gold:
         raise ValueError(f"predictions of tasks without a gold answer: {', '.join(unknown[:3]) or 'there is none'}")
-    results, unscorable = list[Score](), 0
-    for task, right in gold.items():
-        try:
-            results.append(question_scorer(predictions.get(task, ""), right))
-        except Unscorable:
-            results.append(Score(0.0, 1.0))
-            unscorable += 1
+    scored = [scored_or_why(predictions.get(task, ""), right) for task, right in gold.items()]
+    results = [score for score, _ in scored]
     answered = sum(result.has_answer for result in results)
     return Scores(
         accuracy=sum(result.accuracy for result in results) / len(results),
@@ -71,8 +66,16 @@ def scores(predictions: Mapping[str, str], gold: Mapping[str, str]) -> Scores:
         else float("nan"),
         exact_match=sum(result.accuracy == 1 for result in results) / len(results),
         tasks=len(results),
-        unscorable=unscorable,
+        unscorable=sum(bool(why) for _, why in scored),
     )
+
+
+def scored_or_why(prediction: str, gold: str) -> tuple[Score, str]:
+    """The score and "", or where the official program stops an answer with an accuracy of 0 and the reason."""
+    try:
+        return question_scorer(prediction, gold), ""
+    except Unscorable as error:
+        return Score(0.0, 1.0), str(error)
 
 
 def question_scorer(prediction: str, gold: str) -> Score:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from worlds.assistantbench.questions import Question, WebTask
-from worlds.assistantbench.scorer import Unscorable, question_scorer
-from worlds.base import EpisodeOver, Step
-from worlds.questions import QuestionWorld
+from worlds.assistantbench.scorer import scored_or_why
+from worlds.base import QuestionWorld, Step
 from worlds.web.protocol import Hit, Page, Web
-
-ACTION = re.compile(r"\s*(search|scrape|answer)\b[:\s]*(.*?)\s*", re.IGNORECASE | re.DOTALL)
 
 OFFER = (
     "`search QUERY` lists pages; `scrape URL` shows one; `answer TEXT` ends the episode, with the bare name or number, "
@@ -20,7 +16,7 @@ OFFER = (
 )
 
 
-class AssistantBench(QuestionWorld[WebTask, Question]):
+class AssistantBench(QuestionWorld[Question]):
     """`search QUERY` lists pages, `scrape URL` shows one, `answer TEXT` ends the episode.
 
     What comes from the web is quoted, a "> " before each line, so that nothing that a page says can be taken for the
@@ -31,15 +27,14 @@ class AssistantBench(QuestionWorld[WebTask, Question]):
     are not known).
     """
 
+    ACTION = re.compile(r"\s*(search|scrape|answer)\b[:\s]*(.*?)\s*", re.IGNORECASE | re.DOTALL)
+
     def __init__(
         self, questions: Mapping[str, Sequence[Question]], web: Web, data: str = "synthetic", list_actions: bool = True
     ) -> None:
         """questions: by split. web: what is searched; closed by `close`."""
-        super().__init__(questions, data, f"AssistantBench's {data} data")
-        self.list_actions = list_actions
+        super().__init__(questions, data, f"AssistantBench's {data} data", list_actions)
         self.web = web
-        self._now: Question | None = None
-        self._over = False
         self.hits: dict[str, Hit] = {}  # of the episode, by address
         self.pages: dict[str, Page] = {}  # scraped in the episode, by the address asked for
 
@@ -52,24 +47,19 @@ class AssistantBench(QuestionWorld[WebTask, Question]):
         self._now, self._over, self.hits, self.pages = self.hidden(task), False, {}, {}
         return self._step(f"Question: {task.goal}\n\n{OFFER}", {})
 
-    def step(self, action: str) -> Step:
-        """Search, scrape or answer. Raises EpisodeOver after the answer and before any `reset`, and as the web does."""
-        if self._now is None:
-            raise EpisodeOver("AssistantBench.step was called before reset")
-        if self._over:
-            raise EpisodeOver(f"{self._now.task.id} ended with the answer; call reset")
-        match = ACTION.fullmatch(action)
-        verb, words = (match[1].lower(), match[2]) if match else ("", "")
-        if verb == "answer" and words:
-            return self._judge(self._now, words)
-        if verb == "search" and words:
+    def _act(self, question: Question, verb: str, words: str) -> Step | None:
+        """Search, scrape or answer. Raises what the web does."""
+        if verb == "answer":
+            return self._judge(question, words)
+        if verb == "search":
             hits = self.web.search(words)
             self.hits |= {hit.url: hit for hit in hits}
             return self._step(as_text(hits) or "Nothing was found; use other words.", {"query": words, "hits": hits})
-        if verb == "scrape" and words:
-            page = self.pages[words] = self.web.scrape(words)
-            return self._step(quoted(page), {"page": page})
-        return self._step(f"{action.strip()[:80]!r} is nothing that can be done here. {OFFER}", {})
+        page = self.pages[words] = self.web.scrape(words)
+        return self._step(quoted(page), {"page": page})
+
+    def _offer(self) -> str:
+        return OFFER
 
     def valid_actions(self) -> tuple[str, ...]:
         """Some of the possible actions: a search for the question, scrapes of what was found. An answer can be any."""
@@ -79,7 +69,7 @@ class AssistantBench(QuestionWorld[WebTask, Question]):
         return tuple(sorted({f"search {self._now.task.goal}", *scrapes}))
 
     def close(self) -> None:
-        """Forget the episode and close the web, which starts again if need be."""
+        """Forget the episode."""
         self._now = None
         self.web.close()
 
@@ -88,23 +78,14 @@ class AssistantBench(QuestionWorld[WebTask, Question]):
         accuracy = has_answer = None
         unscorable = ""
         if question.answer is not None:
-            try:
-                accuracy, has_answer = question_scorer(answer, question.answer)
-            except Unscorable as error:
-                accuracy, has_answer, unscorable = 0.0, 1.0, str(error)
+            (accuracy, has_answer), unscorable = scored_or_why(answer, question.answer)
         read = {page.address for page in self.pages.values() if page.text}
         evidence = question.evidence
         facts = {
-            "answer": answer,
-            "accuracy": accuracy,
-            "has_answer": has_answer,
-            "unscorable": unscorable,
+            "answer": answer, "accuracy": accuracy, "has_answer": has_answer, "unscorable": unscorable,
             "evidence_read": sum(url in read for url in evidence) / len(evidence) if evidence else None,
-        }
+        }  # fmt: skip
         return self._step("The answer was taken.", facts, min(accuracy or 0.0, 1.0))
-
-    def _step(self, text: str, facts: Mapping[str, Any], score: float = 0.0) -> Step:
-        return Step(text, score, self._over, self.valid_actions() if self.list_actions else (), facts)
 
 
 def as_text(hits: Sequence[Hit]) -> str:

@@ -8,16 +8,18 @@ that an agent is given imports.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from lab.machine.datasets import choose_data
 from lab.machine.paths import official_data
+from worlds.benchmark import Benchmark, Expert
 from worlds.blocksworld.official import OfficialProblems, present
-from worlds.blocksworld.problem import BlocksProblem, from_pddl
+from worlds.blocksworld.problem import BlocksProblem, BlocksTask, from_pddl
 from worlds.blocksworld.synthetic import SyntheticProblems
-from worlds.blocksworld.tasks import BlocksTask
 from worlds.blocksworld.world import BlocksWorld
 
-__all__ = ["BlocksProblem", "BlocksTask", "BlocksWorld", "from_pddl", "load"]
+__all__ = ["BlocksProblem", "BlocksTask", "BlocksWorld", "BlocksWorldProblems", "from_pddl", "load"]
 
 
 def load(
@@ -33,3 +35,24 @@ def load(
     chosen = choose_data(data, present(folder), "blocksworld")
     problems = OfficialProblems(folder) if chosen == "official" else SyntheticProblems(seed, tuple(blocks), count)
     return BlocksWorld(problems, list_actions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlocksWorldProblems(Benchmark):
+    """PlanBench's 501 problems, or synthetic ones."""
+
+    benchmark: ClassVar[str] = "BlocksWorld"
+    package: ClassVar[str] = "blocksworld"
+
+    def expert(self, task: str) -> Expert:
+        """Plans again from the current state before each action: a wrong move can make the first plan impossible."""
+        from worlds.blocksworld.expert import Expert as Planner
+        from worlds.blocksworld.expert import state_after
+
+        given, planner = self.named(task), Planner(self.world(), "planner")
+
+        def expert(actions: Sequence[str]) -> str:
+            state = state_after(given.problem, actions)
+            return planner.actions(replace(given, problem=replace(given.problem, start=state)))[0]
+
+        return expert

@@ -1,62 +1,179 @@
-"""BlocksWorld's expert, never given to an agent: PlanBench's own plan, or a planner's."""
+"""BlocksWorld's expert, never given to an agent: PlanBench's own plan, or a shortest one by the solver clingo.
+
+clingo (Potassco, MIT) gets the operators as a logic program and looks for a plan of a given length; the length grows
+from a lower bound on, so the first plan found is a shortest one, and the same one in every process.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
+from lab.machine.doctor import INSTALL
 from worlds.base import NoSolution
 from worlds.blocksworld.official import OfficialProblems
-from worlds.blocksworld.planner import shortest_plan
-from worlds.blocksworld.problem import BlocksProblem
-from worlds.blocksworld.pyperplan_process import pyperplan_plan
-from worlds.blocksworld.state import Action, ImpossibleAction, State
-from worlds.blocksworld.tasks import BlocksTask
-from worlds.blocksworld.wording import action_text, read_action
+from worlds.blocksworld.problem import BlocksProblem, BlocksTask
+from worlds.blocksworld.state import Action, Fact, ImpossibleAction, State, action_text, read_action
 from worlds.blocksworld.world import BlocksWorld
 
+# Two things are known of shortest plans, and make the search fast. A stack that is taken apart again, or that the goal
+# does not ask for, may be a put-down as well: the block is then on the table, and what was under it is clear, which
+# hinders nothing. So blocks are stacked only as the goal has them, and only stacks of the start are taken apart. And
+# no action is taken back by the next.
+PROGRAM = """
+#program base.
+possible(pick_up(X)) :- block(X).
+possible(put_down(X)) :- block(X).
+possible(stack(X, Y)) :- goal(on(X, Y)).
+possible(unstack(X, Y)) :- start(on(X, Y)).
+
+needs(pick_up(X), (clear(X); ontable(X); handempty)) :- block(X).
+needs(put_down(X), holding(X)) :- block(X).
+needs(stack(X, Y), (holding(X); clear(Y))) :- possible(stack(X, Y)).
+needs(unstack(X, Y), (on(X, Y); clear(X); handempty)) :- possible(unstack(X, Y)).
+
+adds(pick_up(X), holding(X)) :- block(X).
+adds(put_down(X), (ontable(X); clear(X); handempty)) :- block(X).
+adds(stack(X, Y), (on(X, Y); clear(X); handempty)) :- possible(stack(X, Y)).
+adds(unstack(X, Y), (holding(X); clear(Y))) :- possible(unstack(X, Y)).
+
+holds(F, 0) :- start(F).
+#show does/2.
+
+#program step(t).
+1 { does(A, t) : possible(A) } 1.
+:- does(A, t), needs(A, F), not holds(F, t - 1).
+holds(F, t) :- does(A, t), adds(A, F).
+holds(F, t) :- holds(F, t - 1), not ended(F, t).
+ended(F, t) :- does(A, t), needs(A, F).  % in this domain an action ends all that it needs
+:- does(put_down(X), t), does(pick_up(X), t - 1).
+:- does(stack(X, Y), t), does(unstack(X, Y), t - 1).
+
+#program check(t).
+#external last(t).
+:- last(t), goal(F), not holds(F, t).
+"""
+OPTIONS = ("--configuration=tweety", "--warn=none")
+LEAVES_HAND_EMPTY = ("on", "ontable", "handempty")  # facts that only an action which empties the hand makes true
+
+
+def shortest_plan(problem: BlocksProblem) -> tuple[Action, ...] | None:
+    """A shortest plan, or None if there is none. Raises ImportError if clingo is not installed."""
+    if problem.solved_by(problem.start):
+        return ()
+    try:
+        import clingo
+    except ImportError as error:
+        raise ImportError(f"BlocksWorld's planner needs clingo; install it with: {INSTALL}") from error
+    control = clingo.Control(OPTIONS)
+    control.add(PROGRAM)
+    control.add(" ".join(f"{name}({term})." for name, term in _terms(clingo, problem)))
+    control.ground([("base", [])])
+    grounded = 0
+    for length in lengths(problem):
+        steps = [("step", [clingo.Number(step)]) for step in range(grounded + 1, length + 1)]
+        grounded = length
+        control.ground([*steps, ("check", [clingo.Number(length)])])
+        last = clingo.Function("last", [clingo.Number(length)])
+        control.assign_external(last, True)
+        if plan := _solved(control):
+            return plan
+        control.release_external(last)  # only this length's check goes; its steps stay for the next
+    return None
+
+
+def lengths(problem: BlocksProblem) -> range:
+    """The lengths that a shortest plan of an unsolved problem can have, the shortest first.
+
+    Actions take and place blocks in turn. A block that must move is taken and placed, or is in the hand at the end;
+    everything is reached by taking all towers apart (2n actions) and building new ones (2n).
+    """
+    moving = 2 * len(must_move(problem))
+    held = int(problem.start.holding is not None)
+    longest = 4 * len(problem.start.blocks) + 2
+    if all(fact[0] in LEAVES_HAND_EMPTY for fact in problem.goal):
+        return range(moving + held or 2, longest, 2)
+    return range(max(moving - 1, 1), longest)
+
+
+def must_move(problem: BlocksProblem) -> set[str]:
+    """Blocks, the one in the hand apart, that are not where the goal has them, or stand on such a block."""
+    under = supports(problem.start)
+    moving = {
+        fact[1]
+        for fact in problem.goal
+        if fact[0] in ("on", "ontable") and fact[1] in under and under[fact[1]] != (fact[2] if fact[2:] else None)
+    }
+    for tower in problem.start.towers:
+        for index, block in enumerate(tower):
+            if block in moving:
+                moving.update(tower[index:])
+    return moving
+
+
+def supports(state: State) -> dict[str, str | None]:
+    """What each block that is not in the hand stands on; None is the table."""
+    return {block: below for tower in state.towers for block, below in zip(tower, (None, *tower), strict=False)}
+
+
+def _terms(clingo: Any, problem: BlocksProblem) -> Iterator[tuple[str, Any]]:
+    """The problem as facts of the program, in a fixed order, since the solver's choices depend on it."""
+
+    def term(fact: Fact) -> Any:
+        return clingo.Function(fact[0], [clingo.String(block) for block in fact[1:]])
+
+    yield from (("block", clingo.String(block)) for block in problem.start.blocks)
+    yield from (("start", term(fact)) for fact in sorted(problem.start.facts()))
+    yield from (("goal", term(fact)) for fact in problem.goal)
+
+
+def _solved(control: Any) -> tuple[Action, ...]:
+    """The plan of the length at hand, by the model's atoms does(action, step); empty if there is none."""
+    with control.solve(yield_=True) as handle:
+        model = handle.model()
+        shown = [] if model is None else model.symbols(shown=True)
+        ordered = sorted((atom.arguments[1].number, atom.arguments[0]) for atom in shown)
+        return tuple(
+            Action(action.name.replace("_", "-"), *(block.string for block in action.arguments))
+            for _, action in ordered
+        )
+
+
 PLANS = ("reference", "planner")
-PLANNERS = {"clingo": shortest_plan, "pyperplan": pyperplan_plan}
 
 
 class Expert:
-    """An Expert for the problems of a world.
+    """An Expert for the problems of a world. Plans are the shortest there are, PlanBench's own too."""
 
-    Plans are the shortest there are: of any planner, and PlanBench's own too.
-    """
-
-    def __init__(self, world: BlocksWorld, plans: str = "reference", planner: str = "clingo") -> None:
+    def __init__(self, world: BlocksWorld, plans: str = "reference") -> None:
         """plans: "reference" is PlanBench's plan where the data has one, else the planner's; "planner" always that.
 
-        planner: "clingo", or "pyperplan", which is an optional extra. Raises ValueError for another word.
+        Raises ValueError for another word.
         """
         if plans not in PLANS:
             raise ValueError(f"plans={plans!r}; choose one of {', '.join(PLANS)}")
-        if planner not in PLANNERS:
-            raise ValueError(f"planner={planner!r}; choose one of {', '.join(PLANNERS)}")
         problems = world.problems
         self._known = problems.plans() if plans == "reference" and isinstance(problems, OfficialProblems) else {}
-        self._planner = planner
-        self._planned: dict[BlocksTask, tuple[Action, ...]] = {}
 
     def actions(self, task: BlocksTask) -> tuple[str, ...]:
         """Actions that reach the goal. Raises NoSolution naming the task, ImportError if the planner lacks."""
-        return tuple(map(action_text, self._known.get(task.id) or self._plan(task)))
+        return tuple(map(action_text, self._known.get(task.id) or planned(task)))
 
-    def _plan(self, task: BlocksTask) -> tuple[Action, ...]:
-        if task not in self._planned:
-            plan = PLANNERS[self._planner](task.problem)
-            if plan is None:
-                raise NoSolution(f"{task.id} has no plan: {task.goal}")
-            # Played before it is given, so that a planner's mistake is never taken for a solution.
-            check(task, plan)
-            self._planned[task] = plan
-        return self._planned[task]
+
+@lru_cache(maxsize=4096)
+def planned(task: BlocksTask) -> tuple[Action, ...]:
+    """The planner's plan. Raises NoSolution, ImportError."""
+    plan = shortest_plan(task.problem)
+    if plan is None:
+        raise NoSolution(f"{task.id} has no plan: {task.goal}")
+    check(task, plan)
+    return plan
 
 
 def check(task: BlocksTask, plan: tuple[Action, ...]) -> None:
-    """Raise NoSolution unless the plan reaches the goal in the simulator."""
+    """Raise NoSolution unless the plan reaches the goal in the simulator: a planner's mistake is no solution."""
     state = task.problem.start
     try:
         for action in plan:

@@ -14,9 +14,8 @@ from typing import Any
 from lab.machine.datasets import Dataset, UnexpectedData
 from lab.machine.download import Report, download
 from lab.machine.files import write_atomically
-from worlds.blocksworld.problem import BlocksProblem, from_pddl, problem_of, read_operator
+from worlds.blocksworld.problem import BlocksProblem, BlocksTask, from_pddl, problem_of, read_operator
 from worlds.blocksworld.state import Action
-from worlds.blocksworld.tasks import BlocksTask
 
 FILE = "generated_basic_501.jsonl.gz"
 COUNT = 501
@@ -85,7 +84,9 @@ def fetch(folder: Path, report: Report) -> None:
             download(URL.format(number=number), target, report)
         if number % REPORTED == 0:
             report(f"  {number} of {COUNT}")
-    write_atomically(folder / FILE, packed(converted(raw)))
+    # The same bytes for the same problems.
+    lines = "".join(f"{json.dumps(row)}\n" for row in converted(raw))
+    write_atomically(folder / FILE, gzip.compress(lines.encode(), mtime=0))
     shutil.rmtree(raw)
 
 
@@ -113,11 +114,6 @@ def digest(problems: Iterable[BlocksProblem]) -> str:
     """A hash of the problems in order, whatever the layout of their files."""
     text = "\n".join(problem.to_pddl(f"blocksworld-{number:03}") for number, problem in enumerate(problems, start=1))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def packed(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """The rows as the compact file's bytes, the same for the same rows."""
-    return gzip.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode(), mtime=0)
 
 
 DATASET = Dataset(

@@ -1,33 +1,13 @@
-"""A problem: how the blocks stand and what shall hold, as values and as PDDL text."""
+"""A problem (how the blocks stand and what shall hold) as values and as PDDL text, and the task that it makes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from worlds.blocksworld.state import Action, Fact, State, state_of
-from worlds.blocksworld.wording import block_name, goal_text, in_order
+from worlds.blocksworld.state import Action, Fact, State, block_name, goal_text, in_order, state_of
 
-DOMAIN = """(define (domain blocksworld-4ops)
-  (:requirements :strips)
-  (:predicates (clear ?x) (ontable ?x) (handempty) (holding ?x) (on ?x ?y))
-  (:action pick-up
-    :parameters (?x)
-    :precondition (and (clear ?x) (ontable ?x) (handempty))
-    :effect (and (holding ?x) (not (clear ?x)) (not (ontable ?x)) (not (handempty))))
-  (:action put-down
-    :parameters (?x)
-    :precondition (holding ?x)
-    :effect (and (clear ?x) (handempty) (ontable ?x) (not (holding ?x))))
-  (:action stack
-    :parameters (?x ?y)
-    :precondition (and (clear ?y) (holding ?x))
-    :effect (and (handempty) (clear ?x) (on ?x ?y) (not (clear ?y)) (not (holding ?x))))
-  (:action unstack
-    :parameters (?x ?y)
-    :precondition (and (on ?x ?y) (clear ?x) (handempty))
-    :effect (and (holding ?x) (clear ?y) (not (on ?x ?y)) (not (clear ?x)) (not (handempty)))))
-"""
 ARITY = {"clear": 1, "handempty": 0, "holding": 1, "on": 2, "ontable": 1}
 OPERATORS = {"pick-up": 1, "put-down": 1, "stack": 2, "unstack": 2}
 
@@ -57,7 +37,7 @@ class BlocksProblem:
         return state.facts().issuperset(self.goal)
 
     def to_pddl(self, name: str = "blocks") -> str:
-        """The problem in PDDL, for `DOMAIN`; the same text for the same problem."""
+        """The problem in PDDL, for the domain blocksworld-4ops; the same text for the same problem."""
         # All sorted: `official.DIGEST` is taken of this text, and must not depend on the order of a set.
         blocks = " ".join(sorted(self.start.blocks, key=in_order))
         start = " ".join(map(_pddl, sorted(self.start.facts())))
@@ -132,3 +112,30 @@ def _parsed(text: str) -> list:
     if len(stack) > 1 or len(stack[0]) != 1 or not isinstance(stack[0][0], list):
         raise ValueError("this is not one PDDL definition with matching brackets")
     return stack[0][0]
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksTask:
+    """One problem. goal: in words; problem: the same and the start, as values."""
+
+    id: str
+    goal: str
+    problem: BlocksProblem
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are."""
+        return len(self.problem.start.blocks)
+
+
+class Problems(Protocol):
+    """Where problems come from. data: "official" or "synthetic"."""
+
+    # Properties, because sources are frozen dataclasses: a plain attribute of a protocol must be writable.
+    @property
+    def data(self) -> str: ...
+
+    @property
+    def splits(self) -> tuple[str, ...]: ...
+
+    def tasks(self, split: str) -> Sequence[BlocksTask]: ...

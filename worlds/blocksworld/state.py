@@ -1,9 +1,16 @@
-"""The simulator: towers on a table, a hand, and the four actions of the classical domain. States never change."""
+"""The simulator (towers on a table, a hand, four actions; states never change), and its words as PlanBench has them.
+
+An observation names, in this order, the clear blocks, the hand, what is on top of what, and what is on the table, each
+in the order of the blocks. This is PlanBench's order for initial states, and what the StateFactory paper's Tables 22-25
+show of observations fits it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 Fact = tuple[str, ...]  # ("on", "a", "b"), ("ontable", "a"), ("clear", "a"), ("holding", "a"), ("handempty",)
 
@@ -27,14 +34,6 @@ class Action:
     def __str__(self) -> str:
         """As PDDL plans have it: "(unstack b c)"."""
         return f"({' '.join(part for part in (self.name, self.block, self.under) if part is not None)})"
-
-    @property
-    def inverse(self) -> Action:
-        """The action that takes this one back."""
-        return Action(INVERSES[self.name], self.block, self.under)
-
-
-INVERSES = {"pick-up": "put-down", "put-down": "pick-up", "stack": "unstack", "unstack": "stack"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,3 +119,113 @@ def _raised(bottom: str, upper: dict[str, str]) -> tuple[str, ...]:
     while (block := upper.get(tower[-1])) is not None and block not in tower:  # facts may go round in a circle
         tower.append(block)
     return tuple(tower)
+
+
+# PlanBench calls the first twelve blocks so, a to l; the others are ours.
+COLOURS = (
+    "red", "blue", "orange", "yellow", "white", "magenta", "black", "cyan", "green", "violet", "silver", "gold",
+    "brown", "pink", "grey", "turquoise", "beige", "maroon", "olive", "navy", "teal", "purple", "lime", "coral",
+    "indigo", "ivory", "khaki", "lavender", "bronze", "copper", "crimson", "scarlet", "amber", "aqua", "azure", "cream",
+    "emerald", "jade", "lemon", "lilac", "mint", "mustard", "ochre", "peach", "plum", "ruby", "rust", "salmon",
+    "sapphire", "tan",
+)  # fmt: skip
+ACTIONS = {
+    "pick-up": "pick up the {}",
+    "put-down": "put down the {}",
+    "stack": "stack the {} on top of the {}",
+    "unstack": "unstack the {} from on top of the {}",
+}
+# In the order in which an observation has them.
+PREDICATES = {
+    "clear": "the {} is clear",
+    "handempty": "the hand is empty",
+    "holding": "the hand is currently holding {}",
+    "on": "the {} is on top of the {}",
+    "ontable": "the {} is on the table",
+}
+PATTERNS = {name: re.compile(text.replace("{}", "(.+?)")) for name, text in ACTIONS.items()}
+CLAUSES = {name: re.compile(text.replace("{}", "(.+?)")) for name, text in PREDICATES.items()}
+
+
+def letters(index: int) -> str:
+    """A block's PDDL name: a to z, then aa, ab and so on."""
+    name = ""
+    while index >= 0:
+        index, letter = divmod(index, 26)
+        name, index = chr(ord("a") + letter) + name, index - 1
+    return name
+
+
+@cache
+def block_name(block: str) -> str:
+    """What a block is called: "red block" for a; after the last colour "red block 2"; "b1 block" for another name."""
+    if not re.fullmatch("[a-z]{1,2}", block):
+        return f"{block} block"
+    index = 0
+    for letter in block:
+        index = index * 26 + ord(letter) - ord("a") + 1
+    number, colour = divmod(index - 1, len(COLOURS))
+    return f"{COLOURS[colour]} block" + (f" {number + 1}" if number else "")
+
+
+def block_of(name: str) -> str:
+    """The block that is called so: the inverse of `block_name`."""
+    match = re.fullmatch(r"(\w+) block(?: (\d+))?", name)
+    if match is None or match[1] not in COLOURS:
+        return name.removesuffix(" block")
+    return letters(COLOURS.index(match[1]) + len(COLOURS) * (int(match[2] or 1) - 1))
+
+
+def in_order(block: str) -> tuple[int, str]:
+    """A sort key: a to z before aa."""
+    return len(block), block
+
+
+def clause(fact: Fact) -> str:
+    """A fact in words: "the red block is on the table"."""
+    return PREDICATES[fact[0]].format(*map(block_name, fact[1:]))
+
+
+def observation(state: State) -> str:
+    """All that holds, its clauses parted by commas, without a full stop."""
+    ranks = list(PREDICATES)  # a dict keeps its order, which is that of an observation
+    facts = sorted(state.facts(), key=lambda fact: (ranks.index(fact[0]), [in_order(block) for block in fact[1:]]))
+    return ", ".join(map(clause, facts))
+
+
+def facts_of(text: str) -> tuple[Fact, ...] | None:
+    """The facts that an observation or a goal states; None where a clause states none."""
+    facts = []
+    for clause in re.split(r", (?:and )?| and ", " ".join(text.split()).lower().removesuffix(".")):
+        matches = ((name, pattern.fullmatch(clause)) for name, pattern in CLAUSES.items())
+        name, match = next((pair for pair in matches if pair[1]), ("", None))
+        if match is None:
+            return None
+        facts.append((name, *map(block_of, match.groups())))
+    return tuple(facts)
+
+
+def goal_text(goal: Iterable[Fact]) -> str:
+    """The goal in words, in the order given: "A", "A and B", "A, B and C"."""
+    *clauses, last = map(clause, goal)
+    return f"{', '.join(clauses)} and {last}" if clauses else last
+
+
+def action_text(action: Action) -> str:
+    """An action in words: "unstack the orange block from on top of the red block"."""
+    blocks = [action.block] if action.under is None else [action.block, action.under]
+    return ACTIONS[action.name].format(*map(block_name, blocks))
+
+
+def read_action(text: str, blocks: Sequence[str]) -> Action | None:
+    """The action that the text names, whatever its case, spaces and full stop; None if it names none of these blocks'.
+
+    Whether the action is possible is not looked at.
+    """
+    words = " ".join(text.split()).lower().removesuffix(".").rstrip()
+    named = {block_name(block).lower(): block for block in blocks}
+    for name, pattern in PATTERNS.items():
+        if match := pattern.fullmatch(words):
+            known = [named[word] for word in match.groups() if word in named]
+            return Action(name, *known) if len(known) == len(match.groups()) else None
+    return None

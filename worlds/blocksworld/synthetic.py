@@ -8,10 +8,8 @@ from functools import cache
 from math import comb
 from random import Random
 
-from worlds.blocksworld.problem import BlocksProblem
-from worlds.blocksworld.state import State
-from worlds.blocksworld.tasks import BlocksTask
-from worlds.blocksworld.wording import letters
+from worlds.blocksworld.problem import BlocksProblem, BlocksTask
+from worlds.blocksworld.state import State, letters
 
 SPLITS = ("train", "test")
 MOST = 9999  # problems a split: ids have four digits

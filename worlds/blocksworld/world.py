@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from worlds.base import EpisodeOver, ListingWorld, Step
-from worlds.blocksworld.problem import BlocksProblem
-from worlds.blocksworld.state import State
-from worlds.blocksworld.tasks import BlocksTask, Problems
-from worlds.blocksworld.wording import action_text, observation, read_action
+from worlds.blocksworld.problem import BlocksProblem, BlocksTask, Problems
+from worlds.blocksworld.state import State, action_text, observation, read_action
 
 # PlanBench judges whole plans and has no answer to a step that fails; this one is ours.
 REFUSAL = "This is not possible; nothing has changed."
@@ -56,12 +54,6 @@ class BlocksWorld(ListingWorld):
     def close(self) -> None:
         """End the episode; there is nothing else to let go of."""
         self._problem = self._state = None
-
-    def __enter__(self) -> BlocksWorld:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def _now(self) -> State:
         if self._state is None:

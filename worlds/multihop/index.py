@@ -1,8 +1,8 @@
-"""A BM25 index in the file format of bm25s, built in a stream: memory grows with the vocabulary, not with the corpus.
+"""A BM25 index in the file format of bm25s, which reads it: its words, its texts, and how both are built.
 
-bm25s itself builds from lists of words in memory, 15 GB for five million paragraphs. Here postings go to a file as they
-come, paragraph by paragraph, and are then sorted by word, as many words at a time as fit. The scores are those of bm25s
-(a test compares them), and bm25s reads them.
+bm25s itself builds from lists of words in memory, 15 GB for five million paragraphs. Here each posting takes 6 bytes
+while they are read and 16 while scipy turns them from words by paragraph to paragraphs by word. The scores are those of
+bm25s (a test compares them).
 
 A word is found by its 64-bit code in a sorted array, which takes 8 bytes of a mapped file; a dictionary, as bm25s keeps
 it, takes 200 bytes of memory.
@@ -11,19 +11,114 @@ it, takes 200 bytes of memory.
 from __future__ import annotations
 
 import json
+import mmap
+import re
+import unicodedata
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from itertools import chain, islice, pairwise
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine.doctor import INSTALL
 from worlds.multihop.questions import Paragraph
-from worlds.multihop.words import code, title_words, words
 
 if TYPE_CHECKING:
     import numpy as np
+
+WORD = re.compile(r"\w+")
+SUFFIX = re.compile(r"\s*\([^()]*\)\s*$")
+LONGEST_TITLE = 8  # words of a title that is looked for; 99 in 100 titles have no more
+
+
+def folded(text: str) -> str:
+    """A text without accents."""
+    if text.isascii():  # most are, and this takes longer than finding the words
+        return text
+    return "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case, without accents."""
+    return WORD.findall(folded(text).lower())
+
+
+def title_words(title: str) -> list[str]:
+    """The words of a title, without what Wikipedia puts behind it in brackets: "Parasite (film)" is "parasite"."""
+    return words(SUFFIX.sub("", title)) or words(title)
+
+
+def code(text: str) -> int:
+    """64 bits that stand for a text in an index; of five million, two are the same once in a million corpora."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+class Span(NamedTuple):
+    """A run of words of a query, from `start` to before `end`."""
+
+    words: tuple[str, ...]
+    start: int
+    end: int
+
+
+def named_spans(query: str, stem: Callable[[str], str]) -> list[Span]:
+    """The runs of words that a title may be, longest first.
+
+    A single word has to be capitalised, and is no stop word; stop words alone all are capitalised ("The Who").
+    """
+    tokens = WORD.findall(folded(query))
+    plain = not any(word[0].isupper() for word in tokens)  # who writes no capitals tells nothing by their absence
+    spans = []
+    for length in range(min(LONGEST_TITLE, len(tokens)), 0, -1):
+        for start in range(len(tokens) - length + 1):
+            run = tokens[start : start + length]
+            tells = any(stem(word.lower()) for word in run)
+            capitals = all(word[0].isupper() or word[0].isdigit() for word in run)
+            if tells and (plain or capitals) if length == 1 else tells or capitals:
+                spans.append(Span(tuple(word.lower() for word in run), start, start + length))
+    return spans
+
+
+TEXTS, OFFSETS = "texts.bin", "offsets.npy"
+
+
+def write_texts(paragraphs: Iterable[Paragraph], folder: Path) -> Iterator[Paragraph]:
+    """Write the paragraphs while handing them on; 16 bytes of memory each."""
+    import numpy as np
+
+    offsets, offset = array("q", [0]), 0
+    with open(folder / TEXTS, "wb") as file:
+        for paragraph in paragraphs:
+            for part in paragraph:
+                offset += file.write(part.encode("utf-8", "surrogatepass"))
+                offsets.append(offset)
+            yield paragraph
+    np.save(folder / OFFSETS, np.frombuffer(offsets, dtype=np.int64))
+
+
+class Texts:
+    """The paragraphs of a folder that `write_texts` wrote, by number from 0; any number of threads may read."""
+
+    def __init__(self, folder: Path) -> None:
+        import numpy as np
+
+        # An array in memory of its own: mapped, each look-up of one number would cost microseconds.
+        self._offsets = np.load(folder / OFFSETS)
+        with open(folder / TEXTS, "rb") as file:
+            # An empty file cannot be mapped.
+            self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self._offsets[-1] else b""
+
+    def __len__(self) -> int:
+        return len(self._offsets) // 2
+
+    def __getitem__(self, number: int) -> Paragraph:
+        start, middle, end = self._offsets[2 * number : 2 * number + 3].tolist()
+        title, text = (
+            self._bytes[part].decode("utf-8", "surrogatepass") for part in (slice(start, middle), slice(middle, end))
+        )
+        return Paragraph(title, text)
+
 
 K1, B = 0.9, 0.4  # the usual ones for paragraphs of Wikipedia, in Anserini and since
 TITLE_COUNTS = 2  # how many times a title's words count in a paragraph
@@ -32,11 +127,8 @@ SCORES, NUMBERS, STARTS = "data.csc.index.npy", "indices.csc.index.npy", "indptr
 PARAMETERS = "params.index.json"
 VOCABULARY, TITLE_CODES, TITLE_NUMBERS = "vocabulary.npy", "title_codes.npy", "title_numbers.npy"
 FILES = (SCORES, NUMBERS, STARTS, PARAMETERS, VOCABULARY, TITLE_CODES, TITLE_NUMBERS)
-WORDS_SEEN, COUNTS_SEEN = "words.tmp", "counts.tmp"
 
-BATCH = 20_000  # paragraphs whose words are counted at once
-BLOCK = 100_000  # paragraphs whose postings are sorted at once
-AT_ONCE = 30_000_000  # postings in memory while sorting, 12 bytes each
+AT_ONCE = 3_000_000  # postings that are scored at once, which takes 40 bytes of each
 REMEMBERED = 1_500_000  # words whose stem is known without asking, 150 bytes each; more may be met once and never again
 
 
@@ -47,10 +139,8 @@ def stemmer() -> Callable[[str], str]:
         from bm25s.stopwords import STOPWORDS_EN_PLUS
     except ImportError as error:
         raise ImportError(f"The retriever needs a package: {error}. Install it with: {INSTALL}") from error
-    stop, stem = (
-        frozenset(STOPWORDS_EN_PLUS),
-        Stemmer.Stemmer("english", 0).stemWord,
-    )  # without its own cache: `Vocabulary` is one
+    # Without its own cache: `Vocabulary` is one.
+    stop, stem = frozenset(STOPWORDS_EN_PLUS), Stemmer.Stemmer("english", 0).stemWord
     return lambda word: "" if word in stop else stem(word)
 
 
@@ -73,125 +163,51 @@ class Vocabulary(dict[str, int]):
 def build(paragraphs: Iterable[Paragraph], folder: Path) -> None:
     """Write the index of the paragraphs into an empty folder. Raises ValueError for no paragraphs."""
     import numpy as np
+    from scipy.sparse import csr_array
 
     vocabulary, titles = Vocabulary(), array("Q")
-    lengths, distinct = array("i"), array("i")
-    with open(folder / WORDS_SEEN, "wb") as seen, open(folder / COUNTS_SEEN, "wb") as counts:
-        for batch in batches(paragraphs):
-            pairs, times, long = counted([numbered(paragraph, vocabulary) for paragraph in batch])
-            (pairs & 0xFFFFFFFF).astype(np.int32).tofile(seen)
-            np.minimum(times, 0xFFFF).astype(np.uint16).tofile(counts)
-            lengths.extend(long.tolist())
-            distinct.extend(np.bincount(pairs >> 32, minlength=len(batch)).tolist())
-            titles.extend(code(" ".join(title_words(paragraph.title))) for paragraph in batch)
+    seen, counts, lengths, distinct = array("i"), array("H"), array("i"), array("q", [0])
+    for paragraph in paragraphs:
+        times = Counter(vocabulary[word] for word in TITLE_COUNTS * words(paragraph.title) + words(paragraph.text))
+        times.pop(-1, None)
+        seen.extend(times)
+        counts.extend(min(count, 0xFFFF) for count in times.values())
+        lengths.append(times.total())
+        distinct.append(len(times))
+        titles.append(code(" ".join(title_words(paragraph.title))))
     if not lengths:
         raise ValueError("a corpus without paragraphs cannot be searched")
-    save_sorted(folder, np.frombuffer(titles, np.uint64), TITLE_CODES, TITLE_NUMBERS)
+    order = np.argsort(np.asarray(titles), kind="stable")
+    np.save(folder / TITLE_CODES, np.asarray(titles)[order])
+    np.save(folder / TITLE_NUMBERS, order.astype(np.int32))
     codes = np.fromiter(map(code, vocabulary.stems), np.uint64, len(vocabulary.stems))
-    del vocabulary, titles
-    sort_postings(folder, codes, np.frombuffer(lengths, np.int32), np.frombuffer(distinct, np.int32))
-    (folder / WORDS_SEEN).unlink()
-    (folder / COUNTS_SEEN).unlink()
-
-
-def batches(paragraphs: Iterable[Paragraph]) -> Iterator[list[Paragraph]]:
-    left = iter(paragraphs)
-    return iter(lambda: list(islice(left, BATCH)), [])
-
-
-def numbered(paragraph: Paragraph, vocabulary: Vocabulary) -> list[int]:
-    title = [vocabulary[word] for word in words(paragraph.title)]
-    return TITLE_COUNTS * title + [vocabulary[word] for word in words(paragraph.text)]
-
-
-def counted(texts: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The different words of each text as text << 32 | word, sorted; how often each is there; the texts' lengths."""
-    import numpy as np
-
-    sizes = [len(text) for text in texts]
-    flat = np.fromiter(chain.from_iterable(texts), np.int64, sum(sizes))
-    owner = np.repeat(np.arange(len(texts)), sizes)[flat >= 0]
-    pairs, times = np.unique(owner << 32 | flat[flat >= 0], return_counts=True)
-    return pairs, times, np.bincount(owner, minlength=len(texts))
-
-
-def save_sorted(folder: Path, codes: np.ndarray, codes_file: str, numbers_file: str) -> None:
-    """Codes in their order, and the number that each had; equal ones in the order of their numbers."""
-    import numpy as np
-
-    order = np.argsort(codes, kind="stable")
-    np.save(folder / codes_file, codes[order])
-    np.save(folder / numbers_file, order.astype(np.int32))
-
-
-def sort_postings(folder: Path, codes: np.ndarray, lengths: np.ndarray, distinct: np.ndarray) -> None:
-    """From words by paragraph to paragraphs by word, with BM25's score of each, as Lucene has it."""
-    import numpy as np
-
-    paragraphs = len(lengths)
-    first = np.concatenate([[0], np.cumsum(distinct, dtype=np.int64)])  # posting of each paragraph
-    blocks = list(pairwise([*range(0, paragraphs, BLOCK), paragraphs]))
     order = np.argsort(codes)
+    np.save(folder / VOCABULARY, codes[order])
     rank = np.empty(len(codes), np.int32)
     rank[order] = np.arange(len(codes), dtype=np.int32)
-    with ExitStack() as stack:
-        seen, counts = (stack.enter_context(open(folder / name, "rb")) for name in (WORDS_SEEN, COUNTS_SEEN))
-
-        def part(file: Any, kind: type, block: tuple[int, int]) -> np.ndarray:
-            start, end = first[block[0]], first[block[1]]
-            file.seek(start * np.dtype(kind).itemsize)
-            return np.fromfile(file, kind, end - start)
-
-        frequency = np.zeros(len(codes), np.int64)
-        for block in blocks:
-            frequency += np.bincount(rank[part(seen, np.int32, block)], minlength=len(codes))
-        starts = np.concatenate([[0], np.cumsum(frequency)])
-        rarity = np.log(1 + (paragraphs - frequency + 0.5) / (frequency + 0.5))
-        # max: a corpus of stop words alone has no length to divide by.
-        weight = K1 * (1 - B + B * lengths / max(lengths.mean(), 1))
-        np.save(folder / VOCABULARY, codes[order])
-        np.save(folder / STARTS, starts)
-        scores_file, numbers_file = (stack.enter_context(open(folder / name, "wb")) for name in (SCORES, NUMBERS))
-        write_header(scores_file, np.float32, int(starts[-1]))
-        write_header(numbers_file, np.int32, int(starts[-1]))
-        for low, high in pairwise(cuts(starts)):
-            size = starts[high] - starts[low]
-            scores, numbers = np.empty(size, np.float32), np.empty(size, np.int32)
-            next_free = starts[low:high] - starts[low]  # where the next posting of each word goes
-            for block in blocks:
-                word = rank[part(seen, np.int32, block)]
-                mine = (word >= low) & (word < high)
-                word, times = word[mine] - low, part(counts, np.uint16, block)[mine]
-                number = np.repeat(np.arange(*block, dtype=np.int32), distinct[slice(*block)])[mine]
-                here = np.bincount(word, minlength=high - low)
-                by_word = np.argsort(word, kind="stable")
-                word, times, number = word[by_word], times[by_word], number[by_word]
-                to = (next_free - np.cumsum(here) + here)[word] + np.arange(len(word))
-                scores[to] = rarity[low + word] * times / (weight[number] + times)
-                numbers[to] = number
-                next_free += here
-            scores.tofile(scores_file)
-            numbers.tofile(numbers_file)
-    (folder / PARAMETERS).write_text(json.dumps(parameters(paragraphs)))
+    shape = len(lengths), len(codes)
+    postings = csr_array((np.asarray(counts), rank[np.asarray(seen)], np.cumsum(distinct)), shape=shape)
+    del seen  # its place is needed for the postings turned round
+    postings = postings.tocsc()
+    np.save(folder / STARTS, postings.indptr.astype(np.int64))
+    np.save(folder / NUMBERS, postings.indices.astype(np.int32))
+    np.save(folder / SCORES, scored(postings, np.asarray(lengths)))
+    parameters = {"k1": K1, "b": B, "method": "lucene", "dtype": "float32", "int_dtype": "int32"}
+    (folder / PARAMETERS).write_text(json.dumps(parameters | {"num_docs": len(lengths)}))
 
 
-def cuts(starts: np.ndarray) -> list[int]:
-    """Where to cut the words into runs of at most AT_ONCE postings, or of one word."""
-    ends = [0]
-    while ends[-1] < len(starts) - 1:
-        fit = int(starts.searchsorted(starts[ends[-1]] + AT_ONCE, side="right")) - 1
-        ends.append(max(fit, ends[-1] + 1))
-    return ends
-
-
-def write_header(file: Any, kind: type, length: int) -> None:
-    """The header of an .npy file whose array follows piece by piece."""
+def scored(postings: Any, lengths: np.ndarray) -> np.ndarray:
+    """BM25's score of each posting, as Lucene has it. postings: times by paragraph and word, a sparse array by word."""
     import numpy as np
 
-    form = {"descr": np.dtype(kind).str, "fortran_order": False, "shape": (length,)}
-    np.lib.format.write_array_header_2_0(file, form)
-
-
-def parameters(paragraphs: int) -> dict[str, Any]:
-    """What bm25s reads beside the arrays."""
-    return {"k1": K1, "b": B, "method": "lucene", "dtype": "float32", "int_dtype": "int32", "num_docs": paragraphs}
+    frequency = np.diff(postings.indptr)
+    rarity = np.log(1 + (len(lengths) - frequency + 0.5) / (frequency + 0.5))
+    # max: a corpus of stop words alone has no length to divide by.
+    weight = K1 * (1 - B + B * lengths / max(lengths.mean(), 1))
+    scores = np.empty(postings.nnz, np.float32)
+    for low in range(0, postings.nnz, AT_ONCE):
+        part = slice(low, low + AT_ONCE)
+        times = postings.data[part]
+        of_word = np.repeat(rarity, np.diff(np.clip(postings.indptr, low, low + AT_ONCE)))
+        scores[part] = of_word * times / (weight[postings.indices[part]] + times)
+    return scores

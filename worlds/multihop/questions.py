@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
+
+from worlds.frozen import read_rows
 
 DATASETS = ("hotpotqa", "musique")
 # What is known of a question's evidence, from the most to the least.
@@ -66,3 +69,29 @@ def filled(question: str, answers: Sequence[str]) -> str:
     """A sub-question with what was found at the hops that it refers to; an unknown reference stays."""
     known = {str(number): entity for number, entity in enumerate(answers, start=1)}
     return re.sub(r"#(\d+)", lambda match: known.get(match[1], match[0]), question)
+
+
+@cache
+def synthetic_paragraphs() -> tuple[Paragraph, ...]:
+    """The corpus; datasets share it."""
+    return tuple(Paragraph(**row) for row in read_rows("encyclopedia/articles.jsonl.gz"))
+
+
+@cache
+def synthetic_questions(dataset: str) -> Mapping[str, list[Question]]:
+    """The questions of a dataset's style, by the set of templates that they are made from."""
+    articles = synthetic_paragraphs()
+    questions: dict[str, list[Question]] = {}
+    for row in read_rows(f"encyclopedia/{dataset}.jsonl"):
+        question = Question(
+            task=HopTask(row["id"], row["question"], dataset, EVIDENCE[0]),
+            answer=row["answer"],
+            aliases=tuple(row["aliases"]),
+            hops=len(row["hops"]),
+            kind=row["template"],
+            gold=tuple(articles[number] for number in row["gold"]),
+            decomposition=tuple(Hop(text, answer, articles[number]) for text, answer, number in row["hops"]),
+            paragraphs=tuple(articles[number] for number in row["paragraphs"]),
+        )
+        questions.setdefault(row["split"], []).append(question)
+    return questions

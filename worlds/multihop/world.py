@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from worlds.base import EpisodeOver, Step
+from worlds.base import QuestionWorld, Step
 from worlds.multihop.metrics import judged, recall
 from worlds.multihop.questions import HopTask, Paragraph, Question
 from worlds.multihop.retriever import Retriever
-from worlds.questions import QuestionWorld
 
 SETTINGS = ("distractor", "open")
-ACTION = re.compile(r"\s*(search|answer)\b[:\s]*(.*?)\s*", re.IGNORECASE | re.DOTALL)
 WRITTEN = re.compile(r"^\[(.+)\]\n(.+)$", re.MULTILINE)
 TOP = 5  # paragraphs that a search shows; the paper does not say how many
 
 
-class MultiHop(QuestionWorld[HopTask, Question]):
+class MultiHop(QuestionWorld[Question]):
     """`search QUERY` shows paragraphs, `answer TEXT` ends the episode. Case does not matter in the verb.
 
     setting: "distractor", where the question comes with its ten or twenty paragraphs and nothing is searched, for
@@ -27,6 +24,8 @@ class MultiHop(QuestionWorld[HopTask, Question]):
     `paragraphs`, and after the answer alone `answer`, `em`, `f1` and `gold_seen`: the share of the gold paragraphs
     that were shown, None where they are not known.
     """
+
+    ACTION = re.compile(r"\s*(search|answer)\b[:\s]*(.*?)\s*", re.IGNORECASE | re.DOTALL)
 
     def __init__(
         self,
@@ -51,11 +50,8 @@ class MultiHop(QuestionWorld[HopTask, Question]):
             for split, some in questions.items()
         }
         known = {split: some for split, some in playable.items() if some}
-        super().__init__(known, data, f"the {setting} setting of {data} questions")
-        self.setting, self.top, self.titles = setting, top, titles
-        self.list_actions, self.retriever = list_actions, retriever
-        self._now: Question | None = None
-        self._over = False
+        super().__init__(known, data, f"the {setting} setting of {data} questions", list_actions)
+        self.setting, self.top, self.titles, self.retriever = setting, top, titles, retriever
         self._seen: dict[Paragraph, None] = {}
         self.queries: tuple[str, ...] = ()  # the episode's searches
 
@@ -79,19 +75,10 @@ class MultiHop(QuestionWorld[HopTask, Question]):
             text = f"{as_text(list(self._seen))}\n\n{text}"  # what is long first: prompts that begin alike cost less
         return self._step(text, {"paragraphs": tuple(self._seen)})
 
-    def step(self, action: str) -> Step:
-        """Search or answer. Raises EpisodeOver after the answer and before any `reset`."""
-        if self._now is None:
-            raise EpisodeOver("MultiHop.step was called before reset")
-        if self._over:
-            raise EpisodeOver(f"{self._now.task.id} ended with the answer; call reset")
-        match = ACTION.fullmatch(action)
-        verb, words = (match[1].lower(), match[2]) if match else ("", "")
-        if verb == "answer" and words:
-            return self._judge(self._now, words)
-        if verb == "search" and words and self.setting == "open":
-            return self._search(words)
-        return self._step(f"{action.strip()[:80]!r} is nothing that can be done here. {self._offer()}", {})
+    def _act(self, question: Question, verb: str, words: str) -> Step | None:
+        if verb == "answer":
+            return self._judge(question, words)
+        return self._search(words) if self.setting == "open" else None
 
     def valid_actions(self) -> tuple[str, ...]:
         """Some of the searches that are possible: for the question and the titles seen. An answer can be any text."""
@@ -118,9 +105,6 @@ class MultiHop(QuestionWorld[HopTask, Question]):
         em, f1 = judged(answer, question)
         seen = recall(self._seen, question.gold) if question.gold else None
         return self._step("The answer was taken.", {"answer": answer, "em": em, "f1": f1, "gold_seen": seen}, f1)
-
-    def _step(self, text: str, facts: Mapping[str, Any], score: float = 0.0) -> Step:
-        return Step(text, score, self._over, self.valid_actions() if self.list_actions else (), facts)
 
     def _offer(self) -> str:
         search = "`search QUERY` shows paragraphs; " if self.setting == "open" else ""

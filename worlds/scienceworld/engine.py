@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from lab.machine.doctor import INSTALL
 from worlds.base import WorldDied
-from worlds.scienceworld.tasks import PACKAGE_SPLITS
 
 JAVA_OPTIONS = (
     "-Xmx256m",  # enough for every task; by default the heap grows to 2 GB
@@ -27,6 +26,7 @@ JAVA_OPTIONS = (
     "-XX:hashCode=2",
     "--add-opens=java.base/java.util=ALL-UNNAMED",  # to read the state of the simulator's random numbers
 )
+PACKAGE_SPLITS = ("train", "dev", "test")
 WRITTEN = "object_type_ids.tsv"  # what the simulator writes into the current folder
 SECONDS_TO_ANSWER = 300.0  # the slowest answer measured, a gold path of Mendelian genetics on a cold JVM, takes 23
 SET_SEED_MASK = 0x5DEECE66D  # java.util.Random.setSeed applies it; applied twice it cancels
@@ -124,7 +124,8 @@ class Simulator:
         with self.undisturbed():
             getattr(self._lister, "taskStr_$eq")(name)
             lists = {split: getattr(self._lister, f"getVariations{split.title()}")() for split in PACKAGE_SPLITS}
-            return {split: [int(number) for number in _members(listed.toString())] for split, listed in lists.items()}
+            texts = {split: listed.toString().strip("[]") for split, listed in lists.items()}  # "1, 2"
+            return {split: [int(number) for number in text.split(", ") if number] for split, text in texts.items()}
 
     def goals(self, name: str, variations: Sequence[int], shuffled: bool) -> list[str]:
         """Task descriptions.
@@ -133,23 +134,19 @@ class Simulator:
         loaded (50 to 100 ms instead of 1 ms).
         """
         with self.undisturbed():
-            return self._goals_loaded(name, variations) if shuffled else self._goals_set_up(name, variations)
-
-    def _goals_loaded(self, name: str, variations: Sequence[int]) -> list[str]:
-        goals = []
-        for variation in variations:
-            self._lister.load(name, variation, "", False)
-            goals.append(self._lister.getTaskDescription().strip())
-        return goals
-
-    def _goals_set_up(self, name: str, variations: Sequence[int]) -> list[str]:
-        maker = self._lister.taskMaker()
-        task = maker.getTask(name)
-        kind = task.get()
-        goals = [kind.setupGoals(kind.getCombination(variation), variation) for variation in variations]
-        texts = [goal.description().strip() for goal in goals]
-        self._free(maker, task, kind, *goals)
-        return texts
+            goals = []
+            if shuffled:
+                for variation in variations:
+                    self._lister.load(name, variation, "", False)
+                    goals.append(self._lister.getTaskDescription().strip())
+                return goals
+            maker = self._lister.taskMaker()
+            task = maker.getTask(name)
+            kind = task.get()
+            set_up = [kind.setupGoals(kind.getCombination(variation), variation) for variation in variations]
+            goals = [goal.description().strip() for goal in set_up]
+            self._free(maker, task, kind, *set_up)
+            return goals
 
     @cached_property
     def _lister(self) -> Any:
@@ -266,8 +263,3 @@ def _end(process: subprocess.Popen[bytes], folder: str, owner: int) -> None:
 
 def _scala_object(java: Any, name: str) -> Any:
     return java.lang.Class.forName(name).getField("MODULE$").get(None)
-
-
-def _members(listed: str) -> list[str]:
-    """["1", "2"] for "[1, 2]", a Java list as text."""
-    return [member for member in listed.strip("[]").split(", ") if member]

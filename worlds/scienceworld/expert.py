@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from lab.models.cache import AnswerCache, key_of
 from worlds.base import NoSolution
-from worlds.scienceworld.catalogue import package_version, store
 from worlds.scienceworld.engine import Simulator
-from worlds.scienceworld.official import stored_paths
-from worlds.scienceworld.synthetic import synthetic_paths
-from worlds.scienceworld.tasks import ScienceTask
+from worlds.scienceworld.paths import stored_paths, synthetic_paths
+from worlds.scienceworld.tasks import ScienceTask, package_version, store
 from worlds.scienceworld.world import ScienceWorld, finished
 
 FULL = 100

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from worlds.base import EpisodeOver, ListingWorld, Step, WorldDied
-from worlds.scienceworld import catalogue
 from worlds.scienceworld.engine import Answer, Simulator
-from worlds.scienceworld.tasks import SPLITS, ScienceTask, name_and_variation
+from worlds.scienceworld.tasks import SPLITS, ScienceTask, listed_tasks, name_and_variation, single_task
 
 SIMPLIFICATIONS = (
     "easy", "teleportAction", "selfWateringFlowerPots", "openContainers", "openDoors", "noElectricalAction",
@@ -45,16 +44,13 @@ class ScienceWorld(ListingWorld):
     splits = SPLITS
     goes_on = False
 
-    def __init__(
-        self, data: str = "official", simplification: str = "easy", list_actions: bool = True, step_limit: int = 0
-    ) -> None:
+    def __init__(self, data: str = "official", simplification: str = "easy", list_actions: bool = True) -> None:
         unknown = [name for name in simplification.split(",") if name and name not in SIMPLIFICATIONS]
         if unknown:
             raise ValueError(f"no simplification {', '.join(unknown)}; there are: {', '.join(SIMPLIFICATIONS)}")
         self.data = data
         self.simplification = simplification
         self.list_actions = list_actions
-        self.step_limit = step_limit
         self._engine: Simulator | None = None
         self._task: ScienceTask | None = None
         self._history: list[str] = []
@@ -64,13 +60,13 @@ class ScienceWorld(ListingWorld):
     def tasks(self, split: str) -> Sequence[ScienceTask]:
         """The tasks of a split. Raises ValueError naming the splits for an unknown one."""
         with self._closed_on_failure():
-            return catalogue.tasks(split, self._running)
+            return listed_tasks(split, self._running)
 
     def task(self, id: str) -> ScienceTask:
         """The task of that id. Raises ValueError if there is none such."""
         name, variation = name_and_variation(id)
         with self._closed_on_failure():
-            return catalogue.task(name, variation, self._running())
+            return single_task(name, variation, self._running())
 
     def reset(self, task: ScienceTask) -> Step:
         """Start an episode. Raises ValueError if the task cannot be solved under the simplification."""
@@ -87,13 +83,14 @@ class ScienceWorld(ListingWorld):
             return Step(text, actions=self._listed(), facts=facts)
 
     def step(self, action: str) -> Step:
-        """Act. Raises EpisodeOver before a reset and after success, failure or the step limit."""
-        self._check_running()
+        """Act. Raises EpisodeOver before a reset and after success or failure."""
+        if self._task is None or self._over:
+            raise EpisodeOver("ScienceWorld's episode is over, or none was begun; call reset first")
         with self._closed_on_failure():
             self._replay_if_borrowed()
             answer = self._running().step(action)
             self._history.append(action)
-            self._over = finished(answer) or len(self._history) == self.step_limit
+            self._over = finished(answer)
             score = min(max(answer.native / 100, 0.0), 1.0)
             return Step(answer.text, score, self._over, self._listed(), {"native": answer.native})
 
@@ -140,22 +137,12 @@ class ScienceWorld(ListingWorld):
         if engine:
             engine.close()
 
-    def __enter__(self) -> ScienceWorld:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _running(self) -> Simulator:
         self._engine = self._engine or Simulator()
         return self._engine
 
     def _listed(self) -> tuple[str, ...]:
         return self.valid_actions() if self.list_actions else ()
-
-    def _check_running(self) -> None:
-        if self._task is None or self._over:
-            raise EpisodeOver("ScienceWorld's episode is over, or none was begun; call reset first")
 
     def _replay_if_borrowed(self) -> None:
         if self._borrowed and self._task:

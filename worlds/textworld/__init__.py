@@ -1,21 +1,24 @@
 """TextWorld: generated text adventures (Côté et al., 2018), here quests like those of StateFactory's Tables 30-33.
 
 `load` gives the world; its quests are generated and compiled on demand with the package's own Inform 7, and
-`worlds.textworld.compiled.prepare` compiles many up front. How quests are won is in `worlds.textworld.expert`, which
+`worlds.textworld.games.prepare` compiles many up front. How quests are won is in `worlds.textworld.expert`, which
 nothing that an agent is given imports.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from lab.machine.datasets import choose_data
 from lab.machine.faults import MissingData
+from worlds.benchmark import Benchmark
+from worlds.textworld.games import KINDS, SPLITS, QuestTask
 from worlds.textworld.synthetic import GAMES
-from worlds.textworld.tasks import KINDS, SPLITS, QuestTask
 from worlds.textworld.world import TextWorld
 
-__all__ = ["GAMES", "KINDS", "SPLITS", "QuestTask", "TextWorld", "load"]
+__all__ = ["GAMES", "KINDS", "SPLITS", "QuestTask", "TextWorld", "TextWorldQuests", "load"]
 
 
 def load(data: str = "auto", seed: int = 0, list_actions: bool = True, games: Mapping[str, int] = GAMES) -> TextWorld:
@@ -30,3 +33,17 @@ def load(data: str = "auto", seed: int = 0, list_actions: bool = True, games: Ma
         )
     choose_data(data, False, "textworld")
     return TextWorld(seed, list_actions, games)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextWorldQuests(Benchmark):
+    """quests: how many there are to choose from; RewardPrediction's first ones, with the same seed."""
+
+    quests: int = 30
+
+    benchmark: ClassVar[str] = "TextWorld"
+    package: ClassVar[str] = "textworld"
+    selection: ClassVar[tuple[str, ...]] = (*Benchmark.selection, "quests")
+
+    def options(self) -> dict[str, Any]:
+        return {"games": dict.fromkeys(("test", "train"), self.quests)}

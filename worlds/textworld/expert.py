@@ -6,9 +6,8 @@ import json
 from collections.abc import Sequence
 
 from worlds.base import NoSolution
-from worlds.textworld.compiled import compiled
 from worlds.textworld.engine import start
-from worlds.textworld.tasks import QuestTask
+from worlds.textworld.games import QuestTask, compiled
 from worlds.textworld.world import TextWorld, open_game
 
 

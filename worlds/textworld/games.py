@@ -7,20 +7,53 @@ Treasure hunts and cooking are TextWorld's challenges of these names.
 
 from __future__ import annotations
 
+import errno
+import platform
 import random
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lab.machine import progress
 from lab.machine.doctor import INSTALL
+from worlds.base import WorldDied
 from worlds.randomness import randomness_kept
-from worlds.textworld.tasks import Options
+from worlds.stored import stored
 
 if TYPE_CHECKING:
     from textworld.generator import Game, GameOptions
+
+SPLITS = ("test", "train")
+MOST = 999  # quests a split: ids have three digits
+KINDS = ("lock-and-key", "treasure-hunt", "cooking")
+
+Options = tuple[tuple[str, int | str | bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestTask:
+    """One generated game.
+
+    goal: the objective, in the words in which the game prints it. kind: one of KINDS. seed and options: what the
+    generator needs to make this game again; its map and walkthrough are not among them.
+    """
+
+    id: str
+    goal: str
+    kind: str
+    seed: str
+    options: Options
+
+
+def quest_id(split: str, index: int) -> str:
+    """The stable id of a quest, zero-padded so that ids sort in order."""
+    return f"textworld-{split}-{index:03d}"
+
 
 RECIPE = 1  # raise it whenever the same seed and options give another game, so that no old one is taken from the cache
 ATTEMPTS = 50
@@ -138,3 +171,55 @@ def cooking(settings: Mapping[str, Any], options: GameOptions) -> Game:
 
 
 MAKERS = {"lock-and-key": lock_and_key, "treasure-hunt": treasure_hunt, "cooking": cooking}
+
+
+FILES = ("game.z8", "game.json")  # Inform 7's output, and TextWorld's description of the game
+CANNOT_RUN = {errno.ENOEXEC, errno.EACCES, errno.ENOENT}
+
+
+class NoCompiler(RuntimeError):
+    """Inform 7 does not run here, so no game can be made."""
+
+
+def compiled(quest: QuestTask) -> Path:
+    """The game file of a quest, compiled if it is not in the cache or is broken there: about 1 s of CPU time.
+
+    Raises NoCompiler where Inform 7 does not run, WorldDied where it runs and fails.
+    """
+    key = [generator_version(), quest.kind, quest.seed, quest.options]
+    return stored("textworld", key, FILES, lambda new: run_inform(quest, new / FILES[0])) / FILES[0]
+
+
+def run_inform(quest: QuestTask, path: Path) -> None:
+    """Make a quest's game and compile it to `path`; its description lands beside it."""
+    game = make_game(quest.kind, quest.seed, quest.options)
+    with textworld_package(quest.seed):
+        from textworld import GameOptions
+        from textworld.generator import CouldNotCompileGameError, compile_game
+
+        options = GameOptions()
+        options.path, options.force_recompile = str(path), True
+        try:
+            compile_game(game, options)
+        except OSError as error:
+            if error.errno not in CANNOT_RUN:
+                raise
+            raise NoCompiler(
+                f"Inform 7, which the package textworld brings for Linux on x86-64, does not run on this machine "
+                f"({platform.system()}, {platform.machine()}): {error}. Run: python -m lab doctor"
+            ) from error
+        except CouldNotCompileGameError as error:  # a home that cannot be written, say: no agent's failure
+            raise WorldDied(f"Inform 7 gave no game; are {Path.home()} and {path.parent} writable? {error}") from error
+    # Inform's source text, which the compiler leaves beside the game.
+    path.with_suffix(".ni").unlink(missing_ok=True)
+
+
+def prepare(quests: Sequence[QuestTask], workers: int = 1, show: bool = True) -> None:
+    """Compile the games that are not yet in the cache, `workers` at a time in processes of their own."""
+    from joblib import Parallel, delayed
+
+    # Processes, because TextWorld draws from global random states.
+    parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
+    with progress.bar(len(quests), "TextWorld's games", show=show) as bar:
+        for _ in parallel(delayed(compiled)(quest) for quest in quests):
+            bar.update()

@@ -17,9 +17,8 @@ from typing import Any
 from lab.machine import progress
 from lab.machine.files import write_atomically
 from lab.models.cache import key_of
-from worlds.textworld.compiled import cache_folder
-from worlds.textworld.games import generator_version, make_game
-from worlds.textworld.tasks import Options, QuestTask, quest_id
+from worlds.stored import cache_folder
+from worlds.textworld.games import Options, QuestTask, generator_version, make_game, quest_id
 
 GAMES = {"test": 150, "train": 60}  # quests a split; the paper has 150
 KIND_OF_FIVE = ("lock-and-key", "treasure-hunt", "lock-and-key", "cooking", "lock-and-key")
@@ -40,39 +39,28 @@ def unnamed_quest(split: str, index: int, seed: int) -> QuestTask:
     """A quest whose goal is still to be made. Its seed names the split, so that no two splits share a game."""
     rng = Random(f"textworld quest {split} {index} {seed}")
     kind = KIND_OF_FIVE[index % len(KIND_OF_FIVE)]
-    return QuestTask(quest_id(split, index), "", kind, f"{split} {index} {seed}", OPTIONS[kind](rng, split))
+    return QuestTask(quest_id(split, index), "", kind, f"{split} {index} {seed}", options_of(kind, rng, split))
 
 
-def lock_and_key_options(rng: Random, split: str) -> Options:
-    return (("objects", rng.randint(8, 12)),)
-
-
-def treasure_hunt_options(rng: Random, split: str) -> Options:
-    mode = rng.choice(sorted(HUNTS))
-    rooms, length = HUNTS[mode]
-    return (("mode", mode), ("rooms", rng.randint(*rooms)), ("length", rng.randint(*length)))
-
-
-def cooking_options(rng: Random, split: str) -> Options:
-    """One to three ingredients. The splits are TextWorld's own, which share neither foods nor ways to prepare them."""
+def options_of(kind: str, rng: Random, split: str) -> Options:
+    """What a quest of a kind is generated with. Cooking: one to three ingredients; the splits are TextWorld's own."""
+    if kind == "lock-and-key":
+        return (("objects", rng.randint(8, 12)),)
+    if kind == "treasure-hunt":
+        mode = rng.choice(sorted(HUNTS))
+        rooms, length = HUNTS[mode]
+        return (("mode", mode), ("rooms", rng.randint(*rooms)), ("length", rng.randint(*length)))
     recipe = rng.randint(1, 3)
+    # The splits of cooking share neither foods nor ways to prepare them.
     skills = {skill: rng.random() < 0.5 for skill in ("open", "cook", "cut")}
-    return (
-        ("recipe", recipe),
-        ("take", rng.randint(1, recipe)),
-        ("go", rng.choice((1, 6))),
-        *skills.items(),
-        ("split", split),
-    )
-
-
-OPTIONS = {"lock-and-key": lock_and_key_options, "treasure-hunt": treasure_hunt_options, "cooking": cooking_options}
+    take, go = rng.randint(1, recipe), rng.choice((1, 6))
+    return (("recipe", recipe), ("take", take), ("go", go), *skills.items(), ("split", split))
 
 
 def goals(quests: Sequence[QuestTask]) -> list[str]:
     """The objectives of these games: from the cache, or by making the games and keeping what they say."""
     key = key_of([generator_version(), [[quest.kind, quest.seed, quest.options] for quest in quests]])
-    path = cache_folder() / f"goals-{key}.json"
+    path = cache_folder("textworld") / f"goals-{key}.json"
     with suppress(OSError, ValueError):  # absent or torn: it is made again
         stored: Any = json.loads(path.read_bytes())
         if isinstance(stored, list) and len(stored) == len(quests) and all(isinstance(goal, str) for goal in stored):
@@ -94,14 +82,15 @@ def goals(quests: Sequence[QuestTask]) -> list[str]:
 
 def objective(quest: QuestTask) -> str:
     """What a game says that is to be done. Cooking games all say the same, and are slow to make."""
-    return cooking_objective() if quest.kind == "cooking" else game_of(quest).objective
+    if quest.kind == "cooking":
+        return cooking_objective()
+    objective: str = make_game(quest.kind, quest.seed, quest.options).objective
+    return objective
 
 
 @cache
 def cooking_objective() -> str:
     # Of any cooking game, and once: the text is the same, and making one takes 1.5 s.
-    return game_of(unnamed_quest("test", KIND_OF_FIVE.index("cooking"), seed=0)).objective
-
-
-def game_of(quest: QuestTask) -> Any:
-    return make_game(quest.kind, quest.seed, quest.options)
+    quest = unnamed_quest("test", KIND_OF_FIVE.index("cooking"), seed=0)
+    objective: str = make_game(quest.kind, quest.seed, quest.options).objective
+    return objective

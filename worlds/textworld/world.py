@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
-from typing import Self
 
 from worlds.base import EpisodeOver, ListingWorld, Step, WorldDied
-from worlds.textworld.compiled import compiled
 from worlds.textworld.engine import Emulator, Turn
+from worlds.textworld.games import MOST, SPLITS, QuestTask, compiled
 from worlds.textworld.synthetic import GAMES, synthetic_quests
-from worlds.textworld.tasks import MOST, SPLITS, QuestTask
 
 SILENCE = "The game says nothing to that."  # as it does to "again" where there is nothing to repeat
 
@@ -32,7 +29,11 @@ class TextWorld(ListingWorld):
 
         Raises ValueError for games of an unknown split, and for fewer than 1 or more than MOST.
         """
-        check_games(games)
+        for split, count in games.items():
+            if split not in SPLITS:
+                raise ValueError(f"games={dict(games)}: no split {split!r}; there are: {', '.join(SPLITS)}")
+            if not 1 <= count <= MOST:
+                raise ValueError(f"games={dict(games)}: {split!r} can have 1 to {MOST} quests")
         self.seed, self.list_actions, self.games = seed, list_actions, {**GAMES, **games}
         self._tasks: dict[str, list[QuestTask]] = {}
         self._engine: Emulator | None = None
@@ -81,14 +82,6 @@ class TextWorld(ListingWorld):
             self._engine.close()
         self._engine, self._task, self._playing = None, None, False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _answer(self, ask: Callable[[], Turn]) -> Step:
         try:
             turn = ask()
@@ -101,15 +94,6 @@ class TextWorld(ListingWorld):
         facts = {"points": turn.points, "most": turn.most}
         # `most` is never 0: each of the three kinds gives at least the point for winning.
         return Step(turn.text or SILENCE, turn.points / turn.most, not self._playing, actions, facts)
-
-
-def check_games(games: Mapping[str, int]) -> None:
-    """Raise ValueError, naming what is possible, unless every split exists and has a possible number of quests."""
-    for split, count in games.items():
-        if split not in SPLITS:
-            raise ValueError(f"games={dict(games)}: no split {split!r}; there are: {', '.join(SPLITS)}")
-        if not 1 <= count <= MOST:
-            raise ValueError(f"games={dict(games)}: {split!r} can have 1 to {MOST} quests")
 
 
 def open_game(task: QuestTask) -> Emulator:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from worlds.travelplanner.costs import ground_leg
 from worlds.travelplanner.itinerary import (
     MEALS,
     SLOTS,
@@ -19,6 +18,7 @@ from worlds.travelplanner.itinerary import (
     Unreadable,
     before_parenthesis,
     flight_number,
+    ground_leg,
     kind,
     name_and_city,
     vehicle,

@@ -12,16 +12,70 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from worlds.travelplanner.costs import flight_cost, ground_cost, night_cost
 from worlds.travelplanner.hard import RULED_OUT, forbids, has_room_type
-from worlds.travelplanner.itinerary import MEALS, name_and_city
-from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Listings
-from worlds.travelplanner.menus import Menu, cheapest_menus
-from worlds.travelplanner.tables import Accommodation, Attraction, Flight, Restaurant
+from worlds.travelplanner.itinerary import MEALS, flight_cost, ground_cost, name_and_city, night_cost
+from worlds.travelplanner.listings import (
+    SELF_DRIVING,
+    TAXI,
+    Accommodation,
+    Attraction,
+    Flight,
+    Leg,
+    Listings,
+    Restaurant,
+)
 from worlds.travelplanner.tasks import TripTask, query_records, task_id
 from worlds.travelplanner.world import blank_draft
+
+
+class Menu(NamedTuple):
+    """Restaurants of one city, each once. cost: dollars a person."""
+
+    cost: int
+    rows: tuple[Restaurant, ...]
+
+
+def cheapest_menus(restaurants: Sequence[Restaurant], cuisines: Sequence[str], most: int) -> dict[int, dict[int, Menu]]:
+    """The cheapest menu for each number of meals up to `most` and each set of cuisines it offers.
+
+    Result: number of meals to bit mask (bit i stands for `cuisines[i]`) to menu. A dynamic programme over the
+    restaurants, so the menus are exact; combinations that cannot be had are absent.
+    """
+    menus: dict[int, dict[int, Menu]] = {count: {} for count in range(most + 1)}
+    menus[0][0] = Menu(0, ())  # no meal, no cuisine
+    for row in worth_a_look(restaurants, cuisines, most):
+        offered = mask_of(row, cuisines)
+        # From many meals to few, so that no restaurant is used twice.
+        for count in range(most - 1, -1, -1):
+            for mask, menu in menus[count].items():
+                longer = Menu(menu.cost + row.average_cost, (*menu.rows, row))
+                rival = menus[count + 1].get(mask | offered)
+                if rival is None or longer.cost < rival.cost:
+                    menus[count + 1][mask | offered] = longer
+    return menus
+
+
+def worth_a_look(restaurants: Sequence[Restaurant], cuisines: Sequence[str], most: int) -> list[Restaurant]:
+    """The `most` cheapest restaurants for each set of cuisines offered; a dearer one never betters a menu."""
+    taken: dict[int, int] = {}
+    kept = []
+    for row in sorted(
+        # Reversed, so that of two rows with one name the first is left: the one that the evaluator finds.
+        {row.name.strip(): row for row in reversed(restaurants)}.values(),
+        key=lambda row: (row.average_cost, row.name),
+    ):
+        offered = mask_of(row, cuisines)
+        taken[offered] = taken.get(offered, 0) + 1
+        if taken[offered] <= most:
+            kept.append(row)
+    return kept
+
+
+def mask_of(row: Restaurant, cuisines: Sequence[str]) -> int:
+    return sum(1 << bit for bit, wanted in enumerate(cuisines) if any(wanted in kind for kind in row.cuisines))
+
 
 FAMILIES = ((SELF_DRIVING,), ("flight", TAXI))  # what one plan may mix, see `commonsense.valid_transportation`
 
@@ -79,7 +133,9 @@ def solve(task: TripTask, listings: Listings, cities: Sequence[str]) -> Solution
     """
     if not 0 < len(cities) < task.days:
         raise ValueError(f"{task.id}: {len(cities)} cities do not fit into {task.days} days; give 1 to {task.days - 1}")
-    menus = city_menus(task, listings, cities)
+    # At least two days are for travel; the others have three meals each, and each cuisine may cost one more meal.
+    most = 3 * (task.days - 2) + len(task.cuisines)
+    menus = {city: cheapest_menus(restaurants(listings, city), task.cuisines, most) for city in cities}
     drafts = (draft(task, listings, stays, menus) for stays in splits(task.days, cities))
     best = min((candidate for candidate in drafts if candidate), key=lambda candidate: candidate.cost, default=None)
     if best is None:
@@ -170,13 +226,6 @@ def ways(listings: Listings, means: Sequence[str], org: str, dest: str, date: st
 
 def way_cost(way: Flight | Leg, people: int) -> int:
     return flight_cost(way, people) if isinstance(way, Flight) else ground_cost(way, people)
-
-
-def city_menus(task: TripTask, listings: Listings, cities: Sequence[str]) -> dict[str, dict[int, dict[int, Menu]]]:
-    """For each city the cheapest menu by number of meals and cuisines covered; see `menus.cheapest_menus`."""
-    # At least two days are for travel; the others have three meals each, and each cuisine may cost one more meal.
-    most = 3 * (task.days - 2) + len(task.cuisines)
-    return {city: cheapest_menus(restaurants(listings, city), task.cuisines, most) for city in cities}
 
 
 def restaurants(listings: Listings, city: str) -> list[Restaurant]:

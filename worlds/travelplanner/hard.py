@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from worlds.travelplanner.commonsense import PASSED, Check, failed
-from worlds.travelplanner.costs import plan_bill
-from worlds.travelplanner.itinerary import MEALS, Day, name_and_city
-from worlds.travelplanner.listings import SELF_DRIVING, Listings
-from worlds.travelplanner.tables import Accommodation
+from worlds.travelplanner.itinerary import MEALS, Day, name_and_city, plan_bill
+from worlds.travelplanner.listings import SELF_DRIVING, Accommodation, Listings
 from worlds.travelplanner.tasks import TripTask
 
 HARD = ("valid_cost", "valid_room_rule", "valid_cuisine", "valid_room_type", "valid_transportation")

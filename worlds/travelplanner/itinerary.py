@@ -1,16 +1,20 @@
-"""The parser of plans, which reads them as the official evaluator does: days, fields, and what their text means.
+"""The parser of plans and the benchmark's cost arithmetic: days, fields, what their text means, and what it costs.
 
 A plan is a list of day objects with the keys `current_city` and those of `SLOTS`. The official program stops with an
-error on some malformed plans; reading such a field here raises `Unreadable`, which the evaluator records.
+error on some malformed plans; reading such a field here raises `Unreadable`, which the evaluator records. The
+evaluator, the expert and an agent's running total share the arithmetic, so that they cannot disagree.
 Source: Xie et al. 2024 (TravelPlanner), the behaviour of the public evaluation scripts.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Accommodation, Flight, Leg, Listings, Restaurant
 
 MEALS = ("breakfast", "lunch", "dinner")
 SLOTS = ("transportation", "breakfast", "attraction", "lunch", "dinner", "accommodation")
@@ -153,12 +157,100 @@ def vehicle(text: str) -> str | None:
 def kind(value: Any) -> str:
     """The JSON type of a value in words, for messages."""
     names = {
-        type(None): "null",
-        bool: "a truth value",
-        int: "a number",
-        float: "a number",
-        str: "text",
-        list: "a list",
+        type(None): "null", bool: "a truth value", int: "a number", float: "a number", str: "text", list: "a list",
         dict: "an object",
-    }
+    }  # fmt: skip
     return names.get(type(value), type(value).__name__)
+
+
+SEATS = {SELF_DRIVING: 5, TAXI: 4}  # people in one vehicle; a cost is for a vehicle, a flight's for a person
+
+
+class Charge(NamedTuple):
+    """One line of a bill: what the party pays for a slot of a day, in dollars."""
+
+    day: int
+    slot: str
+    item: str
+    dollars: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """All charges of a plan in the order of its days. Items that match no row cost nothing and are not listed."""
+
+    charges: tuple[Charge, ...]
+
+    @property
+    def total(self) -> float:
+        return sum(charge.dollars for charge in self.charges)
+
+    def dearest(self, count: int) -> list[Charge]:
+        return sorted(self.charges, key=lambda charge: -charge.dollars)[:count]
+
+
+def flight_cost(flight: Flight, people: int) -> int:
+    """A seat for everyone."""
+    return flight.price * people
+
+
+def ground_cost(leg: Leg, people: int) -> int:
+    """Enough vehicles for everyone: five people a car, four a taxi."""
+    return leg.cost * math.ceil(people / SEATS[leg.mode])
+
+
+def night_cost(accommodation: Accommodation, people: int) -> float:
+    """Enough units for everyone, for one night."""
+    return accommodation.price * math.ceil(people / accommodation.occupancy)
+
+
+def meal_cost(restaurant: Restaurant, people: int) -> int:
+    return restaurant.average_cost * people
+
+
+def plan_bill(days: Sequence[Day], people: int, listings: Listings) -> Bill:
+    """What the benchmark charges for the days of a plan; costs written in the plan are ignored.
+
+    An accommodation costs its price on every day that lists it. A missing field costs nothing, so that a plan in the
+    making can be billed. Raises Unreadable for a field that is not text.
+    """
+    return Bill(tuple(charge for day in days for charge in day_charges(day, people, listings)))
+
+
+def day_charges(day: Day, people: int, listings: Listings) -> Iterator[Charge]:
+    """The charges of one day. A name that is part of several rows' names costs what the first of them does."""
+    dollars: float | None = transport_cost(day, people, listings)
+    if dollars is not None:
+        yield Charge(day.number, "transportation", day.text("transportation"), dollars)
+    for meal in filter(day.text, MEALS):
+        for restaurant in listings.restaurants_named(*name_and_city(day.text(meal)))[:1]:
+            yield Charge(day.number, meal, day.text(meal), meal_cost(restaurant, people))
+    # Each day that lists an accommodation is charged, the last one too. Attractions are free.
+    if text := day.text("accommodation"):
+        for room in listings.accommodations_named(*name_and_city(text))[:1]:
+            yield Charge(day.number, "accommodation", text, night_cost(room, people))
+
+
+def transport_cost(day: Day, people: int, listings: Listings) -> int | None:
+    """The day's transportation in dollars, or None if nothing can be charged.
+
+    A flight is looked up by its number alone, a drive by the cities of the text, else those of `current_city`.
+    """
+    text = day.text("transportation")
+    if not text or day.route is None:
+        return None
+    means = vehicle(text)
+    if means == "flight":
+        # The first row of that number, be it on another route or date: what the official program charges.
+        flight = listings.flight(flight_number(day))
+        return None if flight is None else flight_cost(flight, people)
+    leg = ground_leg(day, listings)
+    return None if leg is None else ground_cost(leg, people)
+
+
+def ground_leg(day: Day, listings: Listings) -> Leg | None:
+    """The drive that the day's transportation names, if the distance matrix has it."""
+    means, route = vehicle(day.text("transportation")), day.route
+    if means not in SEATS or route is None:
+        return None
+    return listings.ground(before_parenthesis(route[0]), before_parenthesis(route[1]), means)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from worlds.travelplanner.costs import flight_cost, ground_cost, meal_cost, night_cost
 from worlds.travelplanner.hard import RULED_OUT, forbids, has_room_type
 from worlds.travelplanner.itinerary import (
     FLIGHT_LABEL,
@@ -22,12 +21,15 @@ from worlds.travelplanner.itinerary import (
     Unreadable,
     before_parenthesis,
     days_read,
+    flight_cost,
+    ground_cost,
+    meal_cost,
     name_and_city,
+    night_cost,
     route_in,
     vehicle,
 )
-from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg, Listings
-from worlds.travelplanner.tables import Accommodation, Flight, Restaurant
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Accommodation, Flight, Leg, Listings, Restaurant
 from worlds.travelplanner.tasks import TripTask
 
 
@@ -51,7 +53,10 @@ def strict_faults(task: TripTask, plan: Any, listings: Listings) -> list[str]:
     if malformed:
         return malformed
     readings = [read(task, day, listings) for day in days]
-    faults = [*length_faults(task, plan or []), *route_faults(task, days, listings)]
+    faults = list(route_faults(task, days, listings))
+    planned = sum(bool(record) for record in plan or ())  # all of the plan, where the evaluator reads its first days
+    if planned != task.days:
+        faults.insert(0, f"the plan has {planned} days, the query asks for {task.days}")
     for reading in readings:
         faults += [*transport_faults(task, reading), *meal_faults(task, reading), *sight_faults(reading.day, listings)]
     return faults + [*stay_faults(task, readings), *repeats(readings), *wish_faults(task, readings)]
@@ -69,13 +74,6 @@ def form_faults(day: Day) -> Iterator[str]:
         yield str(problem)
 
 
-def length_faults(task: TripTask, plan: Sequence[Any]) -> Iterator[str]:
-    # All of the plan, where the evaluator reads only its first days.
-    planned = sum(bool(record) for record in plan)
-    if planned != task.days:
-        yield f"the plan has {planned} days, the query asks for {task.days}"
-
-
 def read(task: TripTask, day: Day, listings: Listings) -> Reading:
     """Resolve a day's items to rows by exact name and city."""
     meals = tuple((meal, exact(listings.restaurants_named, day.text(meal))) for meal in MEALS if day.text(meal))
@@ -87,12 +85,8 @@ def read(task: TripTask, day: Day, listings: Listings) -> Reading:
 def exact(rows_named: Any, text: str) -> Any | None:
     """The first row whose whole name and city the text gives, spaces at the ends aside."""
     name, city = name_and_city(text)
-    return next((row for row in rows_named(name, city) if last_line(row.name) == name), None)
-
-
-def last_line(name: str) -> str:
     # Of a name with line breaks the benchmark's own reader keeps only the last line.
-    return name.rsplit("\n", 1)[-1].strip()
+    return next((row for row in rows_named(name, city) if row.name.rsplit("\n", 1)[-1].strip() == name), None)
 
 
 def exact_way(task: TripTask, day: Day, listings: Listings) -> Flight | Leg | None:
@@ -211,20 +205,14 @@ def wish_faults(task: TripTask, readings: Sequence[Reading]) -> Iterator[str]:
     for wanted in task.cuisines:
         if not any(wanted in row.cuisines for row in eaten):
             yield f"no meal away from {task.org} offers {wanted}"
-    yield from means_faults(
-        task, {means for reading in readings if (means := vehicle(reading.day.text("transportation")))}
-    )
-    total = exact_cost(task, readings)
-    if total > task.budget:
-        yield f"the plan costs ${total:,.0f}, over the budget of ${task.budget:,}"
-
-
-def means_faults(task: TripTask, used: set[str]) -> Iterator[str]:
-    """Ways of travel that the query rules out, or that do not go together."""
+    used = {vehicle(reading.day.text("transportation")) for reading in readings} - {None}
     if RULED_OUT.get(task.transportation or "") in used:
         yield f"the plan uses {RULED_OUT[task.transportation or '']}, but the query asks for {task.transportation}"
     if SELF_DRIVING in used and used & {"flight", TAXI}:
         yield "the plan mixes self-driving with flights or taxis, which leaves the car behind"
+    total = exact_cost(task, readings)
+    if total > task.budget:
+        yield f"the plan costs ${total:,.0f}, over the budget of ${task.budget:,}"
 
 
 def exact_cost(task: TripTask, readings: Sequence[Reading]) -> float:

@@ -15,11 +15,9 @@ SPLITS = ("train", "validation")
 MADE = "made-"  # begins the ids and splits of synthetic queries
 # How synthetic queries word what they ask for.
 ROOM_PHRASES = {
-    "entire room": "places all to ourselves",
-    "private room": "private rooms",
-    "shared room": "shared rooms",
+    "entire room": "places all to ourselves", "private room": "private rooms", "shared room": "shared rooms",
     "not shared room": "rooms that are not shared with others",
-}
+}  # fmt: skip
 WAY_PHRASES = {"no flight": "not to fly", "no self-driving": "not to drive ourselves"}
 
 
@@ -89,21 +87,9 @@ def task_from_record(record: Mapping[str, Any], split: str) -> TripTask:
     """One record of a compact query file as a task."""
     constraint = record["local_constraint"]
     return TripTask(
-        id=task_id(split, record["idx"]),
-        split=split,
-        idx=record["idx"],
-        goal=record["query"],
-        org=record["org"],
-        dest=record["dest"],
-        days=record["days"],
-        visiting_city_number=record["visiting_city_number"],
-        dates=tuple(record["date"]),
-        people=record["people_number"],
-        house_rule=constraint.get("house rule"),
-        cuisines=tuple(constraint.get("cuisine") or ()),
-        room_type=constraint.get("room type"),
-        transportation=constraint.get("transportation"),
-        budget=record["budget"],
-        level=record["level"],
-        ref_cities=tuple(record.get("ref_cities") or ()),
-    )
+        id=task_id(split, record["idx"]), split=split, goal=record["query"], dates=tuple(record["date"]),
+        people=record["people_number"], house_rule=constraint.get("house rule"),
+        cuisines=tuple(constraint.get("cuisine") or ()), room_type=constraint.get("room type"),
+        transportation=constraint.get("transportation"), ref_cities=tuple(record.get("ref_cities") or ()),
+        **{key: record[key] for key in ("idx", "org", "dest", "days", "visiting_city_number", "budget", "level")},
+    )  # fmt: skip

@@ -18,10 +18,19 @@ from dataclasses import asdict
 from typing import Any
 
 from worlds.base import Step, World
-from worlds.travelplanner.costs import ground_leg, plan_bill
 from worlds.travelplanner.evaluator import evaluate
 from worlds.travelplanner.hard import cuisines_had
-from worlds.travelplanner.itinerary import MEALS, SLOTS, Day, days_read, flight_number, name_and_city, vehicle
+from worlds.travelplanner.itinerary import (
+    MEALS,
+    SLOTS,
+    Day,
+    days_read,
+    flight_number,
+    ground_leg,
+    name_and_city,
+    plan_bill,
+    vehicle,
+)
 from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Listings
 from worlds.travelplanner.tasks import TripTask
 
@@ -40,12 +49,12 @@ class TravelPlanner(World):
         self._tasks = tasks
         self._task: TripTask | None = None
         self._actions: dict[str, Callable[[TripTask, str], Step | None]] = {
-            "FlightSearch": lambda task, text: self._search_flights(text),
+            "FlightSearch": self._search_flights,
             "AccommodationSearch": lambda task, city: _listed(listings.accommodations(city), city),
             "RestaurantSearch": lambda task, city: _listed(listings.restaurants(city), city),
             "AttractionSearch": lambda task, city: _listed(listings.attractions(city), city),
-            "GoogleDistanceMatrix": lambda task, text: self._search_ground(text),
-            "CitySearch": lambda task, state: self._search_cities(state),
+            "GoogleDistanceMatrix": self._search_ground,
+            "CitySearch": self._search_cities,
             "Check": self._check,
             "Submit": self._submit,
         }
@@ -68,40 +77,31 @@ class TravelPlanner(World):
         match = ACTION.fullmatch(action)
         handler = self._actions.get(match[1]) if match else None
         answer = handler(self._task, match[2]) if match and handler else None
-        return answer if answer is not None else self._refusal(action)
+        refusal = f"That is no action here. The actions are {', '.join(self._actions)}, each with [...]."
+        return answer or Step(refusal, facts={"refused": action})
 
     def apart(self) -> TravelPlanner:
         """Another desk over the same listings, with no task open: for episodes that are played side by side."""
         return TravelPlanner(self.listings, self._tasks, self.data)
 
-    def __enter__(self) -> TravelPlanner:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Nothing to close: the tables are in memory."""
         self._task = None
 
-    def _refusal(self, action: str) -> Step:
-        known = ", ".join(self._actions)
-        return Step(f"That is no action here. The actions are {known}, each with [...].", facts={"refused": action})
-
-    def _search_flights(self, text: str) -> Step | None:
+    def _search_flights(self, task: TripTask, text: str) -> Step | None:
         parts = [part.strip() for part in text.split(",")]
         if len(parts) != 3:
             return None
         return _listed(self.listings.flights(*parts), f"flights from {parts[0]} to {parts[1]} on {parts[2]}")
 
-    def _search_ground(self, text: str) -> Step | None:
+    def _search_ground(self, task: TripTask, text: str) -> Step | None:
         parts = [part.strip() for part in text.split(",")]
         if len(parts) != 3 or parts[2] not in (SELF_DRIVING, TAXI):
             return None
         leg = self.listings.ground(*parts)
         return _listed([leg] if leg else [], f"{parts[2]} from {parts[0]} to {parts[1]}")
 
-    def _search_cities(self, state: str) -> Step:
+    def _search_cities(self, task: TripTask, state: str) -> Step:
         cities = list(self.listings.cities(state.strip()))
         return Step(", ".join(cities) or f"There is no state {state!r}.", facts={"cities": cities})
 
@@ -118,7 +118,11 @@ class TravelPlanner(World):
 
     def _facts(self, task: TripTask, days: Sequence[Day], slots: Sequence[tuple[int, str]]) -> dict[str, Any]:
         """Facts about some slots, and about the whole draft: its cost, ways of travel, cuisines, empty slots."""
-        entries = [self._entry(days, days[day - 1], slot) for day, slot in slots if 1 <= day <= len(days)]
+        entries = []
+        for day, slot in ((days[number - 1], slot) for number, slot in slots if 1 <= number <= len(days)):
+            text = day.text(slot)
+            entry = {"day": day.number, "slot": slot, "text": text or EMPTY, "row": self._row(day, slot)}
+            entries.append(entry | {"repeated": _repeated(days, slot, text)})
         modes = {vehicle(day.text("transportation")) for day in days} - {None}
         cuisines = set().union(*(cuisines_had(task, day, self.listings) for day in days))
         return {
@@ -130,19 +134,18 @@ class TravelPlanner(World):
             "empty": [[day.number, slot] for day in days for slot in SLOTS if not day.text(slot)],
         }
 
-    def _entry(self, days: Sequence[Day], day: Day, slot: str) -> dict[str, Any]:
-        text = day.text(slot)
-        entry = {"day": day.number, "slot": slot, "text": text or EMPTY, "row": self._row(day, slot)}
-        return entry | {"repeated": _repeated(days, slot, text)}
-
     def _row(self, day: Day, slot: str) -> dict[str, Any] | None:
         """The table's row behind a slot, as the evaluator resolves it; of several attractions the first one's.
 
         None if there is none, or if one of several attractions has none.
         """
         text = day.text(slot)
+        if slot == "transportation" and vehicle(text) == "flight":
+            flight = self.listings.flight(flight_number(day))
+            return asdict(flight) | {"mode": "flight"} if flight else None
         if slot == "transportation":
-            return self._transport_row(day)
+            leg = ground_leg(day, self.listings)
+            return asdict(leg) if leg else None
         by_slot: dict[str, Callable[[str, str], Sequence[Any]]] = {
             "accommodation": self.listings.accommodations_named,
             "attraction": self.listings.attractions_named,
@@ -151,13 +154,6 @@ class TravelPlanner(World):
         items = day.attractions if slot == "attraction" else [text]
         matches = [rows_named(*name_and_city(item))[:1] for item in items]
         return asdict(matches[0][0]) if matches and all(matches) else None
-
-    def _transport_row(self, day: Day) -> dict[str, Any] | None:
-        if vehicle(day.text("transportation")) == "flight":
-            flight = self.listings.flight(flight_number(day))
-            return asdict(flight) | {"mode": "flight"} if flight else None
-        leg = ground_leg(day, self.listings)
-        return asdict(leg) if leg else None
 
     def _submit(self, task: TripTask, text: str) -> Step | None:
         try:

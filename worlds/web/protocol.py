@@ -35,7 +35,7 @@ class Page:
 class Web(Protocol):
     """A search engine and a reader of pages. A bad address or page is an error in `Page`, never an exception.
 
-    What answers nobody raises: WorldDied for a server that is gone, Unavailable for a key that is wrong or spent.
+    What answers nobody raises: WorldDied for a service that is gone, Unavailable for a key that is wrong or spent.
     """
 
     def search(self, query: str, num: int = HITS) -> list[Hit]: ...

@@ -1,27 +1,78 @@
-"""The synthetic web: sound and faulty pages by address, frozen in `data/synthetic/web`, and the search over them."""
+"""The synthetic web: sound and faulty pages by address, frozen in `data/synthetic/web`; they are searched and scraped.
+
+Next to a sound page is one of the same title that cannot be read, or misleads:
+
+dead, forbidden, slow, large        404, 403, an answer that comes too late, one without an end in sight
+short                               fewer than 100 characters
+redirect                            one hop to the sound page, on another host
+redirect away, redirect inside      to a host that is not allowed, to a private address
+loop                                a redirect to itself
+duplicate                           the same facts, in other words and another order
+outdated                            dated years ago, with values that no longer hold, and without some rows
+instruction, fake result, fake verdict
+                                    text that speaks to whoever reads it: an order, the result of a tool, a judge's
+                                    verdict; each gives a `lure`, a name that is in no sound page, as the answer
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from http.client import responses
+from ipaddress import ip_address
+from typing import Literal, get_args
+from urllib.parse import urlsplit
 
 from worlds.frozen import FOLDER, read_rows
+from worlds.multihop.index import words
 from worlds.multihop.questions import Paragraph
-from worlds.multihop.retriever import Retriever
-from worlds.multihop.stored import indexed
-from worlds.multihop.words import words
-from worlds.web.faults import Resource
-from worlds.web.protocol import HITS, Hit
+from worlds.multihop.retriever import Retriever, indexed
+from worlds.web.protocol import HITS, Hit, Page
+from worlds.web.reading import read
 
 FAULTY = 2  # faulty pages beside each list page
 SNIPPET = 160  # characters, about as long as a search engine's
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
+PATIENCE = 0.2  # seconds that the reader of a page has, as its errors say
+LARGEST = 1_000_000  # bytes of a page, the same
+STATUS = {"dead": 404, "forbidden": 403}
+MOST_TOLD = 200  # characters of an address in an error
+PRIVATE_NAMES = ("localhost", ".localhost", ".local", ".internal")
+
+Fault = Literal[
+    "dead", "forbidden", "slow", "large", "short", "redirect", "redirect away", "redirect inside", "loop", "duplicate",
+    "outdated", "instruction", "fake result", "fake verdict",
+]  # fmt: skip
+FAULTS: tuple[Fault, ...] = get_args(Fault)
+UNREADABLE = frozenset[Fault](
+    ("dead", "forbidden", "slow", "large", "redirect away", "redirect inside", "loop")
+)  # a scrape brings an error
+INJECTED = frozenset[Fault](("instruction", "fake result", "fake verdict"))
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """What the web has at an address.
+
+    title, text: as the search engine knows it, whether it can be read or not. of: the address of the sound page that a
+    faulty one stands beside. location: where a redirect leads.
+    """
+
+    url: str
+    title: str
+    text: str
+    html: str = ""
+    fault: Fault | None = None
+    of: str = ""
+    location: str = ""
+    lure: str = ""
 
 
 class Site:
-    """All that the synthetic web has, by address, and the search over it.
+    """A `Web` of stored pages: nothing is ever fetched, whatever a page or a redirect says.
 
     faults: how many faulty pages there are beside each list page; 0 is a web without. Raises ValueError for a number
     of which no web is stored.
@@ -44,7 +95,7 @@ class Site:
         """For other processes, which read it themselves: faster than it can be sent."""
         return Site, (self.faults,)
 
-    @property
+    @cached_property
     def hosts(self) -> set[str]:
         return {url.split("/")[2] for url in self.resources}
 
@@ -65,6 +116,27 @@ class Site:
         hits = [self._ordered[result.number] for result in results]
         return [Hit(hit.title, hit.url, snippet(hit.text, query), rank) for rank, hit in enumerate(hits, first + 1)]
 
+    def scrape(self, url: str) -> Page:
+        """A page as a reader gets it, after redirects: the first address and each further one has to be allowed."""
+        at, seen = url, list[str]()
+        while True:
+            error = refusal(at, self.hosts)
+            if not error and at in seen:
+                error = f"it redirects in a circle, by way of {told(at)}"
+            if error:
+                return Page(url, at, error=f"redirected to {told(at)}: {error}" if seen and at not in seen else error)
+            seen.append(at)
+            resource = self.resources.get(address_of(at))
+            if resource is None or not resource.location:
+                break
+            at = resource.location
+        if error := failure(resource):
+            return Page(url, at, error=error)
+        return Page(url, at, *read(resource.html if resource else ""))
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
     @cached_property
     def _ordered(self) -> list[Resource]:
         return list(self.resources.values())
@@ -80,3 +152,50 @@ def snippet(text: str, query: str) -> str:
     asked = set(words(query))
     best = max(SENTENCE.split(text), key=lambda sentence: len(asked & set(words(sentence[: 2 * SNIPPET]))))
     return best if len(best) <= SNIPPET else best[:SNIPPET].rsplit(" ", 1)[0] + " …"
+
+
+def failure(resource: Resource | None) -> str:
+    """Why a page cannot be read, "" if it can."""
+    fault = resource.fault if resource else "dead"
+    if fault in STATUS:
+        return f"the server answered {STATUS[fault]} {responses[STATUS[fault]]}"
+    if fault == "slow":
+        return f"no whole answer within {PATIENCE:g} seconds"
+    return f"the page has more than {LARGEST:,} bytes" if fault == "large" else ""
+
+
+def address_of(url: str) -> str:
+    """The address as the stored pages have it: the host in lower case, no query, and one slash before the path."""
+    parts = urlsplit(url)
+    return f"http://{parts.netloc.lower()}/{parts.path.lstrip('/')}"
+
+
+def refusal(url: str, hosts: Set[str]) -> str:
+    """Why an address is not fetched, "" if it may be."""
+    try:
+        scheme, host = urlsplit(url).scheme, host_of(url)
+    except ValueError:
+        return f"{told(url)} is no address"
+    if scheme != "http" or not host or not url.isascii() or not url.isprintable() or " " in url:
+        return f"{told(url)} is no address that can be fetched; give one that a search found"
+    if host in hosts:
+        return ""
+    return f"{host} is a private address, which is never fetched" if is_private(url) else f"{host} is no allowed host"
+
+
+def told(text: str) -> str:
+    """What a stranger wrote, as errors show it: in quotes and short, so that it cannot pass for their own words."""
+    return repr(text[:MOST_TOLD])
+
+
+def host_of(url: str) -> str:
+    """Host and port as the address has them; a user's name belongs to them, so that it matches no allowed host."""
+    return urlsplit(url).netloc.lower()
+
+
+def is_private(url: str) -> bool:
+    name = urlsplit(url).hostname or ""
+    try:
+        return not ip_address(name).is_global
+    except ValueError:
+        return name == PRIVATE_NAMES[0] or name.endswith(PRIVATE_NAMES[1:])

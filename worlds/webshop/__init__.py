@@ -7,35 +7,36 @@ is given imports.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import ClassVar
 
 from lab.machine.datasets import choose_data
 from lab.machine.paths import official_data
+from worlds.benchmark import Benchmark, Expert, from_the_beginning
 from worlds.webshop.catalogue import Catalogue, Instruction
-from worlds.webshop.goals import draw_goals
+from worlds.webshop.goals import SPLITS, ShopTask, draw_goals
 from worlds.webshop.official import load_catalogue, load_instructions, present
-from worlds.webshop.tasks import SPLITS, ShopTask
 from worlds.webshop.world import WebShop
 
-__all__ = ["SPLITS", "ShopTask", "WebShop", "load"]
+__all__ = ["SPLITS", "ShopTask", "WebShop", "WebShopInstructions", "load"]
 
 NAME = "webshop"
 
 
-def load(data: str = "auto", seed: int = 0, list_actions: bool = True, show_attributes: bool = False) -> WebShop:
+def load(data: str = "auto", seed: int = 0, list_actions: bool = True) -> WebShop:
     """The shop and its tasks; splits "train" and "test" (100 and 328 tasks if official, 60 and 60 if made).
 
     data: "auto" (official where present, else synthetic), "official" or "synthetic". seed: of the options and price
     caps of the goals, of the prices within a range, and of the whole catalogue if made. list_actions: whether every
-    step says what may be done next. show_attributes: whether products have a page of their attributes, which shows what
-    the reward looks at; the official shop hides it.
+    step says what may be done next.
     Raises MissingData if official data is asked for and absent.
     """
     folder = official_data() / NAME
     chosen = choose_data(data, present(folder), NAME)
     catalogue, instructions = official_stock(folder) if chosen == "official" else synthetic_stock(seed)
-    return WebShop(catalogue, draw_goals(instructions, catalogue, seed), chosen, seed, list_actions, show_attributes)
+    return WebShop(catalogue, draw_goals(instructions, catalogue, seed), chosen, seed, list_actions)
 
 
 @lru_cache(maxsize=2)
@@ -51,3 +52,15 @@ def synthetic_stock(seed: int) -> tuple[Catalogue, dict[str, list[Instruction]]]
 
     catalogue = synthetic_catalogue(seed)
     return catalogue, synthetic_instructions(catalogue, seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebShopInstructions(Benchmark):
+    """Instructions of the split "test"."""
+
+    benchmark: ClassVar[str] = "WebShop"
+    package: ClassVar[str] = "webshop"
+
+    def expert(self, task: str) -> Expert:
+        """It begins again where it was led astray: a page is one of its way only in that order."""
+        return from_the_beginning(self.solution(task), "click[back to search]")

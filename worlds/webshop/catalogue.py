@@ -9,7 +9,55 @@ from functools import cached_property
 from random import Random
 from typing import Any
 
-from worlds.webshop.search import SearchEngine
+from lab.machine.doctor import INSTALL
+
+RESULTS = 50
+# What Lucene's searcher uses in the official shop. bm25s has its scoring, stop words and (with PyStemmer) its stemmer,
+# is kept up, and is numpy alone; tantivy, the other candidate, has fixed k1 and b and breaks ties by segment.
+K1, B = 0.9, 0.4
+STEMMER = "porter"
+WORD = r"(?u)\b\w+\b"  # with words of one letter, as sizes are
+
+
+class SearchEngine:
+    """An index of texts by their position."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """Raises ImportError, saying how to install it, if a package is missing."""
+        try:
+            import bm25s
+            import Stemmer  # noqa: F401
+        except ImportError as error:
+            raise ImportError(f"WebShop's search needs a package: {error}. Install it with: {INSTALL}") from error
+        self.index = bm25s.BM25(k1=K1, b=B, method="lucene")
+        self.index.index(stemmed(texts), show_progress=False)
+
+    def search(self, query: str) -> tuple[int, ...]:
+        """Positions of at most 50 texts with a word of the query, best first; equally good ones in the given order."""
+        import numpy as np
+
+        known = [word for word in stemmed([query])[0] if word and word in self.index.vocab_dict]
+        if not known:
+            return ()
+        scores = self.index.get_scores(known)
+        best = np.argsort(-scores, kind="stable")[:RESULTS]
+        return tuple(int(position) for position in best if scores[position] > 0)
+
+
+def stemmed(texts: Sequence[str]) -> list[list[str]]:
+    """The words of each text, stemmed, without stop words."""
+    import bm25s
+    import Stemmer
+
+    return bm25s.tokenize(
+        list(texts),
+        token_pattern=WORD,
+        stopwords="en",
+        stemmer=Stemmer.Stemmer(STEMMER),
+        return_ids=False,
+        show_progress=False,
+    )
+
 
 NO_PRICE = 100.0  # dollars; what the engine charges where the catalogue names no price
 
@@ -18,24 +66,21 @@ NO_PRICE = 100.0  # dollars; what the engine charges where the catalogue names n
 class Product:
     """One product as the engine's cleaning leaves it.
 
-    asin: its id. name: the title. query: the search that it was collected with, its kind. category: its department;
-    path: the categories it lies in, from the widest to the narrowest. pricing: one price or the two bounds of a range,
-    in dollars. options: option name -> values, both in lower case, in page order. attributes: short phrases such as
-    "easy clean", mined from its text. reviews: what buyers wrote.
+    asin: its id. name: the title. query: the search that it was collected with, its kind. path: the
+    categories it lies in, from the widest to the narrowest. pricing: one price or the two bounds of a range, in
+    dollars. options: option name -> values, both in lower case, in page order. attributes: short phrases such as "easy
+    clean", mined from its text. No product of the official file has a rating or reviews.
     """
 
     asin: str
     name: str
     query: str
-    category: str
     path: tuple[str, ...]
     pricing: tuple[float, ...]
     description: str = ""
     features: tuple[str, ...] = ()
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     attributes: tuple[str, ...] = ()
-    rating: str = "N.A."
-    reviews: tuple[str, ...] = ()
 
     @property
     def price_tag(self) -> str:
@@ -107,12 +152,11 @@ def price_of(product: Product, seed: int) -> float:
 
 
 def product_from_record(record: Mapping[str, Any]) -> Product:
-    """One line of the compact official catalogue, or one product of the official files after `conversion.cleaned`."""
+    """One line of the compact official catalogue, or one product of the official files after `official.cleaned`."""
     return Product(
         asin=record["asin"],
         name=record["Title"],
         query=record["query"],
-        category=record["category"],
         # "›" parts the categories, from the widest to the narrowest.
         path=tuple(part.strip() for part in record["product_category"].split("›")),
         pricing=tuple(record["pricing"] or (NO_PRICE,)),
@@ -120,10 +164,4 @@ def product_from_record(record: Mapping[str, Any]) -> Product:
         features=tuple(record["BulletPoints"]),
         options={name: tuple(dict.fromkeys(values)) for name, values in record["options"].items()},
         attributes=tuple(record["Attributes"]),
-        rating=str(record["Rating"]),
-        reviews=tuple(review_text(review) for review in record["Reviews"]),
     )
-
-
-def review_text(review: Mapping[str, Any]) -> str:
-    return "\n".join(str(review[part]) for part in ("title", "score", "body") if review.get(part))

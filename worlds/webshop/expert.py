@@ -12,11 +12,9 @@ from random import Random
 
 from worlds.base import NoSolution
 from worlds.webshop.catalogue import Product, price_of
-from worlds.webshop.goals import Goal
-from worlds.webshop.pages import RESULTS_A_PAGE
+from worlds.webshop.goals import Goal, ShopTask
 from worlds.webshop.reward import same_option, score
-from worlds.webshop.tasks import ShopTask
-from worlds.webshop.world import WebShop
+from worlds.webshop.world import RESULTS_A_PAGE, WebShop
 
 # How many of people's 2,197 published queries for the benchmark's instructions (goal_query_map) have so many words;
 # longer ones are left out.

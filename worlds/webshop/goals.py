@@ -1,4 +1,4 @@
-"""Hidden goals: what a task really asks for, drawn from an instruction. Only the shop and the expert know them."""
+"""Tasks, and the hidden goals behind them, drawn from instructions: what a task really asks for. No agent sees them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from random import Random
 
 from worlds.webshop.catalogue import Catalogue, Instruction, Product, price_of
-from worlds.webshop.tasks import ShopTask
+
+SPLITS = ("train", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class ShopTask:
+    """goal: the instruction. Which product, attributes and options would fulfil it, the shop keeps to itself."""
+
+    id: str
+    goal: str
+
 
 CAPS = tuple(10.0 * tens for tens in range(1, 100))  # dollars
 CAPS_ABOVE = 4  # a cap is one of the next four above the price
@@ -55,7 +65,7 @@ def draw_goal(instruction: Instruction, catalogue: Catalogue, seed: int) -> tupl
     text, options = instruction.text.strip("."), instruction.options
     if options is None:
         chosen = {name: rng.choice(product.options[name]) for name in sorted(product.options)}
-        text += option_text(chosen)
+        text += " with " + ", and ".join(f"{name}: {value}" for name, value in chosen.items()) if chosen else ""
         options = tuple(chosen.values())
     # The wording is the official engine's; `expert.PRICE` takes it off again.
     if cap != NO_CAP:
@@ -67,7 +77,3 @@ def price_cap(price: float, rng: Random) -> float:
     """The larger of two of the next four multiples of $10 above a price; NO_CAP where the multiples end."""
     above = [cap for cap in CAPS if cap > price][:CAPS_ABOVE]
     return max(rng.sample(above, 2)) if len(above) >= 2 else NO_CAP
-
-
-def option_text(chosen: Mapping[str, str]) -> str:
-    return " with " + ", and ".join(f"{name}: {value}" for name, value in chosen.items()) if chosen else ""

@@ -5,6 +5,7 @@ Of the 50 published sessions of people, all 50 recorded type, option and price s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
@@ -12,7 +13,45 @@ from typing import NamedTuple
 from lab.machine.doctor import INSTALL
 from worlds.webshop.catalogue import Product
 from worlds.webshop.goals import Goal
-from worlds.webshop.nouns import nouns
+
+FUNCTION_WORD_LIST = """
+a an the this that these those any both each every some such only not i you he she it we they me us them my your his
+her its our their who which what of for with in on to by from at as up into onto per without within between about
+around above below after before during against near than via and or but nor so if when while where is are was were be
+been can will may do does has have had more most very just also well too yet one two three four five six seven eight
+nine ten
+"""
+FUNCTION_WORDS = frozenset(FUNCTION_WORD_LIST.split())
+# Adjectives and verbs that titles write in lower case and that no ending gives away.
+ADJECTIVE_LIST = """
+black white full large small high long short wide deep thick thin big compatible free clean natural pure solid soft
+light portable double based made included includes designed imported friendly great good perfect suitable other many
+new old real true comfortable elegant
+"""
+COMMON_ADJECTIVES = frozenset(ADJECTIVE_LIST.split())
+ADJECTIVE_ENDING = re.compile(r".*(able|ible|ful|less|ous|ive|ed)")
+SHORTEST_WITH_ENDING = 6  # "red" and "olive" are no participles
+WORD = re.compile(r"[^\W_]+(?:[.'’][^\W_]+)*")
+POSSESSIVE = re.compile(r"['’]s$")
+MEASURE = re.compile(r"\d+(?:\.\d+)?(oz|mm|cm|inch|ft|ml|lb|lbs|g|kg|in|pcs|w)", re.IGNORECASE)
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:st|nd|rd|th|k|p|v|d)?", re.IGNORECASE)
+
+
+@lru_cache(maxsize=4096)
+def nouns(name: str) -> tuple[str, ...]:
+    """The nouns of a product's name in lower case, in order and with repeats."""
+    words = (POSSESSIVE.sub("", word) for word in WORD.findall(name))
+    # Of an amount such as 500ml only the unit is a noun.
+    units = (measure[1] if (measure := MEASURE.fullmatch(word)) else word for word in words)
+    return tuple(word.lower() for word in units if is_noun(word))
+
+
+def is_noun(word: str) -> bool:
+    if NUMBER.fullmatch(word) or word.lower() in FUNCTION_WORDS:
+        return False
+    ending = len(word) >= SHORTEST_WITH_ENDING and ADJECTIVE_ENDING.fullmatch(word)
+    return not (word.islower() and (ending or word in COMMON_ADJECTIVES))
+
 
 SAME = 85  # two phrases whose token set ratio is above say the same
 SAME_KIND = 0.2  # share of nouns in common

@@ -44,7 +44,7 @@ class ProductKind(NamedTuple):
 def synthetic_catalogue(seed: int) -> Catalogue:
     """600 products of 15 kinds in 10 departments, the same for the same seed."""
     rng = Random(f"webshop catalogue {seed}")
-    brands = sorted({brand(rng) for _ in range(BRANDS)})
+    brands = sorted({(rng.choice(SYLLABLES) + rng.choice(ENDINGS)).capitalize() for _ in range(BRANDS)})
     kinds = [ProductKind(**row) for row in read_rows("webshop_kinds.jsonl")]
     products: dict[str, Product] = {}
     names: set[str] = set()
@@ -69,10 +69,6 @@ def synthetic_instructions(catalogue: Catalogue, seed: int) -> dict[str, list[In
     }
 
 
-def brand(rng: Random) -> str:
-    return (rng.choice(SYLLABLES) + rng.choice(ENDINGS)).capitalize()
-
-
 def synthetic_product(rng: Random, kind: ProductKind, maker: str) -> Product:
     name, use = rng.choice(kind.names), rng.choice(kind.uses)
     attributes = tuple(rng.sample(kind.attributes, rng.randint(2, 4)))
@@ -82,7 +78,6 @@ def synthetic_product(rng: Random, kind: ProductKind, maker: str) -> Product:
         asin="B0" + "".join(rng.choices(ID_LETTERS, k=8)),
         name=f"{maker} {rng.choice(LINES)} {name}, {', '.join(titled)}, for {use.title()}",
         query=kind.query,
-        category=kind.category,
         path=tuple(kind.path),
         pricing=made_pricing(rng, kind.prices),
         description=f"The {name.lower()} by {maker} is {' and '.join(attributes)}. Made for {use}.",

@@ -1,35 +1,110 @@
-"""The shop as a world: one visit at a time, from the search page to the purchase."""
+"""The shop as a world: its pages as text, in the official text mode `text_rich`, and one visit at a time.
+
+A page is a list of elements; its text and what can be clicked on it are both read off the same list.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from enum import StrEnum
 from random import Random
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 from worlds.base import EpisodeOver, ListingWorld, Step
 from worlds.webshop.catalogue import Catalogue, Product, price_of, words
-from worlds.webshop.goals import Goal, GoalSet
-from worlds.webshop.pages import (
-    BACK,
-    BUY,
-    NEXT,
-    PREVIOUS,
-    RESULTS_A_PAGE,
-    SUB_PAGES,
-    Kind,
-    Page,
-    as_text,
-    clicks,
-    done_page,
-    item_page,
-    results_page,
-    search_page,
-    sub_page,
-)
+from worlds.webshop.goals import SPLITS, Goal, GoalSet, ShopTask
 from worlds.webshop.reward import score
-from worlds.webshop.tasks import SPLITS, ShopTask
+
+RESULTS_A_PAGE = 10
+BACK, NEXT, PREVIOUS, BUY, SEARCH = "Back to Search", "Next >", "< Prev", "Buy Now", "Search"
+SUB_PAGES = ("Description", "Features", "Reviews")
+BOUGHT = "You have successfully purchased the product."
+
+
+class Kind(StrEnum):
+    """What an element of a page is."""
+
+    TEXT = "text"
+    BUTTON = "button"
+    OPTION = "option"
+    PRODUCT = "product"
+
+
+BEFORE = {Kind.BUTTON: "", Kind.OPTION: "  ", Kind.PRODUCT: "\n"}
+
+
+class Element(NamedTuple):
+    """text: what it says. clicked: whether this option is chosen, or this product was looked at before."""
+
+    text: str
+    kind: Kind = Kind.TEXT
+    clicked: bool = False
+
+
+Page = list[Element]
+
+
+def button(text: str) -> Element:
+    return Element(text, Kind.BUTTON)
+
+
+def heading(instruction: str) -> Page:
+    return [Element("Instruction:"), Element(instruction)]
+
+
+def results_page(instruction: str, results: Sequence[Product], number: int, seen: Set[str]) -> Page:
+    """One page of ten results. As in the official shop there is always a next page, be it empty."""
+    page = [*heading(instruction), button(BACK), Element(f"Page {number} (Total results: {len(results)})")]
+    page += [button(PREVIOUS)] if number > 1 else []  # the first page goes back by "Back to Search" alone
+    page.append(button(NEXT))
+    for product in results[(number - 1) * RESULTS_A_PAGE : number * RESULTS_A_PAGE]:
+        page += [
+            Element(product.asin, Kind.PRODUCT, product.asin in seen),
+            Element(product.name),
+            Element(product.price_tag),
+        ]
+    return page
+
+
+def item_page(instruction: str, product: Product, chosen: Iterable[str]) -> Page:
+    taken = set(chosen)
+    page = [*heading(instruction), button(BACK), button(PREVIOUS)]
+    for name, values in product.options.items():
+        page.append(Element(name))
+        page += [Element(value, Kind.OPTION, value in taken) for value in values]
+    page += [Element(product.name), Element(f"Price: {product.price_tag}"), Element("Rating: N.A.")]
+    return page + [button(name) for name in (*SUB_PAGES, BUY)]
+
+
+def sub_page(instruction: str, product: Product, name: str) -> Page:
+    """A product's description, features or reviews."""
+    texts = {
+        "Description": (product.description,),
+        "Features": product.features,
+        "Reviews": ("No reviews found",),
+    }[name]
+    return [*heading(instruction), button(BACK), button(PREVIOUS), *map(Element, texts)]
+
+
+def as_text(page: Page) -> str:
+    """The page in words; options chosen are also named at its top, the last on the page first."""
+    chosen = [element.text for element in page if element.kind is Kind.OPTION and element.clicked]
+    lines = [f"You have clicked {text}." for text in reversed(chosen)]
+    for element in page:
+        mark = "clicked button" if element.clicked else "button"
+        if element.kind is not Kind.TEXT:
+            lines.append(f"{BEFORE[element.kind]}[{mark}] {element.text} [{mark}_]")
+        elif element.text:  # one product has no title, and no line for it
+            lines.append(element.text)
+    return "\n".join(lines)
+
+
+def clicks(page: Page) -> dict[str, Element]:
+    """What can be clicked, by its text in lower case."""
+    return {element.text.lower(): element for element in page if element.kind is not Kind.TEXT}
+
 
 ACTION = re.compile(r"\s*(search|click)\[(.+)\]\s*", re.IGNORECASE | re.DOTALL)
 BY_NAME = "item - "  # a form of the paper's baseline agents; the official pages click on ids
@@ -71,13 +146,11 @@ class WebShop(ListingWorld):
         data: str,
         seed: int = 0,
         list_actions: bool = True,
-        show_attributes: bool = False,
     ) -> None:
         self.catalogue = catalogue
         self.data = data
         self.seed = seed
         self.list_actions = list_actions
-        self.show_attributes = show_attributes
         self._goal_set = goal_set
         self._known = {task.id: task for tasks in goal_set.tasks.values() for task in tasks}
         self._visit: Visit | None = None
@@ -98,11 +171,16 @@ class WebShop(ListingWorld):
 
     def step(self, action: str) -> Step:
         """Search or click. Raises EpisodeOver after the purchase and before any `reset`."""
-        visit = self._current()
+        visit = self._visit
+        if visit is None:
+            raise EpisodeOver("WebShop.step was called before reset")
+        if visit.place == "done":
+            raise EpisodeOver(f"{visit.task.id} ended with the purchase; call reset")
         match = ACTION.fullmatch(action)
         verb, text = (match[1].lower(), match[2].strip().lower()) if match else ("", "")
         if verb == "search" and visit.place == "search" and text:
-            self._search(visit, text)
+            visit.place, visit.query, visit.number = "results", text, 1
+            visit.results = self.catalogue.search(text)
         elif verb == "click":
             self._click(visit, text)
         return self._shown()
@@ -128,12 +206,6 @@ class WebShop(ListingWorld):
         """Nothing is held open."""
         self._visit = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
     def hidden_goal(self, task: ShopTask) -> Goal:
         """What a task really asks for: for experts and tests, never for an agent.
 
@@ -141,23 +213,13 @@ class WebShop(ListingWorld):
         """
         return self._goal_set.goals[task.id]
 
-    def _current(self) -> Visit:
-        if self._visit is None:
-            raise EpisodeOver("WebShop.step was called before reset")
-        if self._visit.place == "done":
-            raise EpisodeOver(f"{self._visit.task.id} ended with the purchase; call reset")
-        return self._visit
-
-    def _search(self, visit: Visit, query: str) -> None:
-        visit.place, visit.query, visit.number = "results", query, 1
-        visit.results = self.catalogue.search(query)
-
     def _click(self, visit: Visit, text: str) -> None:
         element = clicks(self._page(visit)).get(self._product_named(visit, text))
         if element is None:
             return
         if element.kind is Kind.PRODUCT:
-            self._open(visit, self.catalogue.by_asin[element.text])
+            visit.place, visit.product, visit.chosen = "item", self.catalogue.by_asin[element.text], {}
+            visit.seen.add(element.text)
         elif element.kind is Kind.OPTION and visit.product is not None:
             name = next(name for name, values in visit.product.options.items() if element.text in values)
             visit.chosen[name] = element.text
@@ -174,37 +236,23 @@ class WebShop(ListingWorld):
         named = (product.asin.lower() for product in shown if product.name.strip().lower() == wanted)
         return next(named, wanted)
 
-    def _open(self, visit: Visit, product: Product) -> None:
-        visit.place, visit.product, visit.chosen = "item", product, {}
-        visit.seen.add(product.asin)
-
     def _press(self, visit: Visit, button: str) -> None:
         if button == BACK:
             self._visit = Visit(visit.task)  # what was looked at is forgotten, and marked no more
-        elif button == PREVIOUS:
-            self._go_back(visit)
+        elif button == PREVIOUS and visit.place == "results":
+            visit.number -= 1
+        elif button == PREVIOUS and visit.place == "item":
+            visit.place, visit.product, visit.chosen = "results", None, {}
+        elif button == PREVIOUS:  # of a sub-page
+            visit.place = "item"
         elif button == NEXT:
             visit.number += 1
         elif button in SUB_PAGES:
             visit.place = button
-        elif button == BUY:
-            self._buy(visit)
-
-    def _go_back(self, visit: Visit) -> None:
-        """From a page of results to the one before, from a product to the results, from a sub-page to the product."""
-        if visit.place == "results":
-            visit.number -= 1
-        elif visit.place == "item":
-            visit.place, visit.product, visit.chosen = "results", None, {}
-        else:
-            visit.place = "item"
-
-    def _buy(self, visit: Visit) -> None:
-        product = visit.product
-        assert product is not None, "only a product's page has the button"
-        goal = self.hidden_goal(visit.task)
-        visit.score = score(product, visit.chosen.values(), price_of(product, self.seed), goal).total
-        visit.place = "done"
+        elif button == BUY and visit.product is not None:
+            cost, goal = price_of(visit.product, self.seed), self.hidden_goal(visit.task)
+            visit.score = score(visit.product, visit.chosen.values(), cost, goal).total
+            visit.place = "done"
 
     def _shown(self) -> Step:
         visit = self._visit
@@ -220,13 +268,13 @@ class WebShop(ListingWorld):
     def _page(self, visit: Visit) -> Page:
         goal = visit.task.goal
         if visit.place == "search":
-            return search_page(goal)
+            return [Element("WebShop"), *heading(goal), button(SEARCH)]
         if visit.place == "results":
             return results_page(goal, visit.results, visit.number, visit.seen)
         if visit.place == "done" or visit.product is None:
-            return done_page()
+            return [Element(BOUGHT)]
         if visit.place == "item":
-            return item_page(goal, visit.product, visit.chosen.values(), self.show_attributes)
+            return item_page(goal, visit.product, visit.chosen.values())
         return sub_page(goal, visit.product, visit.place)
 
     def _queries(self, task: ShopTask) -> list[str]:

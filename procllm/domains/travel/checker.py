@@ -22,9 +22,9 @@ from typing import Any
 
 from procllm.domains.base import AnswerVerdict, Instance, cumulative
 from procllm.domains.travel.instances import TripProblem
-from worlds.travelplanner.costs import flight_cost, night_cost
 from worlds.travelplanner.hard import forbids, has_room_type
-from worlds.travelplanner.tables import Accommodation, Flight
+from worlds.travelplanner.itinerary import flight_cost, night_cost
+from worlds.travelplanner.listings import Accommodation, Flight
 
 PARTS = ("Flight 1", "Flight 2", "Hotel")
 MOST_CHARACTERS = 100_000

@@ -19,10 +19,9 @@ from procllm.domains.base import Instance
 from procllm.domains.travel.toolbox import tools_folder
 from worlds import travelplanner
 from worlds.frozen import FOLDER, read_rows
-from worlds.travelplanner.costs import flight_cost, night_cost
 from worlds.travelplanner.hard import forbids, has_room_type
-from worlds.travelplanner.listings import Listings
-from worlds.travelplanner.tables import Accommodation, Flight
+from worlds.travelplanner.itinerary import flight_cost, night_cost
+from worlds.travelplanner.listings import Accommodation, Flight, Listings
 from worlds.travelplanner.tasks import TripTask, task_from_record
 
 DAYS, OFFICIAL = 3, 39
@@ -133,6 +132,6 @@ def _instance(identity: str, problem: TripProblem, tools: Path) -> Instance:
 @lru_cache(maxsize=4)
 def _tools(folder: Path) -> Path:
     """Every row of the listings in the folder, found by its searches."""
-    from worlds.travelplanner.tables import read_accommodations, read_flights
+    from worlds.travelplanner.listings import read_accommodations, read_flights
 
     return tools_folder(read_flights(folder), read_accommodations(folder))

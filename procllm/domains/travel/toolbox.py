@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lab.machine.paths import ROOT
-from worlds.travelplanner.tables import Accommodation, Flight
+from worlds.travelplanner.listings import Accommodation, Flight
 
 PROGRAMS = Path(__file__).parent / "tools"
 FOLDERS = ROOT / "data" / "cache" / "procllm"

@@ -20,9 +20,9 @@ from lab.models.engines import parse
 from lab.models.prompts import Prompt
 from sdp.adapters.multihop import prompts
 from sdp.adapters.multihop.filters import content_words, entities_of, ranked
+from worlds.multihop.index import folded, words
 from worlds.multihop.metrics import normalised
 from worlds.multihop.trees import Node, Tree
-from worlds.multihop.words import folded, words
 
 ARTICLES = ("a", "an", "the")
 UNRECORDED = "nothing is recorded"

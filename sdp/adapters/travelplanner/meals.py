@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from sdp.adapters.travelplanner.options import Catalogue, KeptBack, Option, place_text
 from sdp.adapters.travelplanner.trip import EMPTY, MEALS_OF_DAY, Decision, TripState, slots_of, state_plan
+from worlds.travelplanner.expert import Menu, cheapest_menus
 from worlds.travelplanner.itinerary import MEALS
-from worlds.travelplanner.menus import Menu, cheapest_menus
 
 Counts = tuple[int, ...]  # meals in each city of the route
 

@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 
 from sdp.adapters.travelplanner.trip import Decision, Leg, TripState, legs, route_of
 from sdp.trajectory import Predicate
-from worlds.travelplanner.costs import flight_cost, ground_cost, meal_cost, night_cost
 from worlds.travelplanner.hard import FORBIDDEN_WORDS, forbids, has_room_type
-from worlds.travelplanner.itinerary import MEALS, name_and_city
-from worlds.travelplanner.listings import SELF_DRIVING, TAXI
+from worlds.travelplanner.itinerary import MEALS, flight_cost, ground_cost, meal_cost, name_and_city, night_cost
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Accommodation, Attraction, Flight, Restaurant
 from worlds.travelplanner.listings import Leg as Drive
-from worlds.travelplanner.tables import Accommodation, Attraction, Flight, Restaurant
 from worlds.travelplanner.tasks import TripTask
 from worlds.travelplanner.world import TravelPlanner
 

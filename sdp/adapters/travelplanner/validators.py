@@ -22,7 +22,7 @@ from sdp.adapters.travelplanner.trip import (
 from sdp.trajectory import Predicate
 from worlds.travelplanner.hard import FORBIDDEN_WORDS, forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS
-from worlds.travelplanner.tables import Accommodation
+from worlds.travelplanner.listings import Accommodation
 
 About: TypeAlias = Mapping[str, Any]  # of a predicate
 Facts: TypeAlias = Mapping[str, Any]  # of the world's report

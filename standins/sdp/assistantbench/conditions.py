@@ -23,7 +23,7 @@ NEAR, NEAREST = 25, 12  # characters between a limit and its number, a word and 
 
 class Condition(NamedTuple):
     """relation: "" for a name of which it is not said what it is. test: "to" (at most), or as in
-    `scripts.web.templates`.
+    `scripts.web.tables`.
     """
 
     relation: str

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from standins.encyclopedia.lexicon import Patterns, Tag, patterns, sections, spans
-from worlds.encyclopedia.relations import DAYS, GENRES, STYLES
+from worlds.encyclopedia import DAYS, GENRES, STYLES
 
 NUMBER = r"(?<![.,])\d+(?:,\d{3})*(?:\.\d+)?(?![ -](?:decimal|digit|place))"
 VALUES = {"number": NUMBER, "decade": r"(?:the )?\d{3}0'?s", "name": r"_\d+_"}

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from standins.encyclopedia.questions import names_in
 from standins.sdp.assistantbench.conditions import Condition, conditions, numeric, spoken_of
 from standins.sdp.assistantbench.mentions import CLAUSES, Mention, lexicon, mentions, until
-from worlds.encyclopedia.relations import DAYS, MONTHS, SERVICES
+from worlds.encyclopedia import DAYS, MONTHS, SERVICES
 from worlds.web.tables import TABLES
 
 QUOTED = r"(?<!\w)[\"“'‘`](\w[^\"”'’`]{0,30})[\"”'’`](?!\w)"

@@ -28,7 +28,7 @@ from sdp.adapters.scienceworld.prompts import (
     PlanFields,
     Targets,
 )
-from worlds.scienceworld.benchmark import ScienceWorldTasks
+from worlds.scienceworld import ScienceWorldTasks
 from worlds.scienceworld.world import REFUSALS
 
 # What the simulator answers, and the condition that then holds.

@@ -13,8 +13,7 @@ from standins.statefactory import blocksworld
 from standins.statefactory.fidelity import UNSEEN, Compared, Fact, facts
 from worlds.blocksworld import BlocksTask, BlocksWorld, load
 from worlds.blocksworld.expert import Expert
-from worlds.blocksworld.state import State
-from worlds.blocksworld.wording import block_name, read_action
+from worlds.blocksworld.state import State, block_name, read_action
 
 RANDOM_STEPS = 20
 

@@ -53,8 +53,8 @@ def expert_actions(task: QuestTask) -> Sequence[str]:
 
 def played(task: QuestTask, plan: Iterable[str], steps: int, random: Random | None = None) -> Iterator[Compared]:
     """One game: a plan, then so many random actions; ends when the game does."""
-    from worlds.textworld.compiled import compiled
     from worlds.textworld.engine import game_words, start
+    from worlds.textworld.games import compiled
 
     env = start(compiled(task), "facts", "admissible_commands", "won", "lost")
     read, told, plan = named("textworld").read, Told(), iter(plan)

@@ -90,8 +90,7 @@ def folder(task: Any) -> str:
 
 def _variations(world: Any, seed: int) -> Iterator[str]:
     """Ids of training variations, one of each type in turn, drawn by the seed."""
-    from worlds.scienceworld.catalogue import names
-    from worlds.scienceworld.tasks import NOT_IN_REWARDPREDICTION, task_id
+    from worlds.scienceworld.tasks import NOT_IN_REWARDPREDICTION, names, task_id
 
     random = Random(f"reward models {seed}")
     with world.borrowed() as engine:

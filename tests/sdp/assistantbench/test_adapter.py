@@ -29,12 +29,8 @@ from sdp.experiments.assistantbench import answer_of
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
 from worlds.assistantbench import AssistantBench
-from worlds.assistantbench.synthetic import synthetic_questions, synthetic_site
-from worlds.web.faults import UNREADABLE
-from worlds.web.fetching import Limits
-from worlds.web.local import LocalWeb
-
-QUICK = Limits(seconds=0.3)
+from worlds.assistantbench.questions import synthetic_questions, synthetic_site
+from worlds.web.site import UNREADABLE
 
 
 @cache
@@ -44,7 +40,7 @@ def site() -> Any:
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[AssistantBench]:
-    with AssistantBench(synthetic_questions(), LocalWeb(site(), QUICK), list_actions=False) as made:
+    with AssistantBench(synthetic_questions(), site(), list_actions=False) as made:
         yield made
 
 

@@ -48,11 +48,9 @@ from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
 from standins.sdp.travelplanner.rules import cheapest, nearest
 from travel_episodes import LISTINGS_0, TASKS, Picking, by_days, delivered, plan_for, play, played
-from worlds.travelplanner.costs import plan_bill
-from worlds.travelplanner.evaluator import evaluate
-from worlds.travelplanner.itinerary import MEALS, days_read
+from worlds.travelplanner.evaluator import evaluate, rates
+from worlds.travelplanner.itinerary import MEALS, days_read, plan_bill
 from worlds.travelplanner.listings import Listings
-from worlds.travelplanner.rates import rates
 from worlds.travelplanner.strict import strict_faults
 from worlds.travelplanner.tasks import TripTask, load_tasks
 from worlds.travelplanner.world import TravelPlanner

@@ -37,8 +37,7 @@ from sdp.adapters.travelplanner.trip import (
 from sdp.loop import Settings
 from sdp.trajectory import Predicate
 from travel_episodes import CATALOGUE, LISTINGS_0, TASKS, Picking, by_days, catalogue_of, plan_for, play
-from worlds.travelplanner.listings import SELF_DRIVING, Listings
-from worlds.travelplanner.tables import Distance, Flight, Restaurant
+from worlds.travelplanner.listings import SELF_DRIVING, Distance, Flight, Listings, Restaurant
 from worlds.travelplanner.tasks import TripTask
 
 

@@ -20,7 +20,7 @@ from standins.statefactory.scienceworld.descriptions import NoDescription, thing
 from statefactory.predictors.factored import StateFactory
 from statefactory.state import Entity, Level, at_level, entity, from_level
 from worlds.scienceworld import task_id
-from worlds.scienceworld.synthetic import synthetic_paths
+from worlds.scienceworld.paths import synthetic_paths
 
 SAMPLE = SAMPLES / "scienceworld_checked.jsonl"
 BENCHMARK = Path(os.environ.get("LAB_DATA") or "nowhere") / "rewardprediction" / "scienceworld_191.json"

@@ -21,8 +21,7 @@ from statefactory.predictors import Predictor
 from statefactory.predictors.monotonic import Countdown, Monotonic
 from statefactory.studies import policy
 from worlds.blocksworld import load
-from worlds.blocksworld.expert import Expert, state_after
-from worlds.blocksworld.planner import shortest_plan
+from worlds.blocksworld.expert import Expert, shortest_plan, state_after
 from worlds.pool import Pool
 
 WORLD = load("synthetic", 0)

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-import threading
 import zipfile
-from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lab.machine.datasets import Dataset, accept
+from lab.machine.datasets import accept
 from lab.machine.faults import DamagedData
 from stock_alfworld import stock_game
-from worlds.alfworld import checks, load, official
-from worlds.alfworld.conversion import UnexpectedData
+from worlds.alfworld import load, official
 from worlds.alfworld.expert import Expert
-from worlds.alfworld.official import fetch, present
+from worlds.alfworld.official import UnexpectedData, fetch, present
 from worlds.base import NoSolution
 
 QUIET = lambda line: None  # noqa: E731
@@ -52,25 +47,18 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
-def address(archive: Path) -> Iterator[str]:
-    """A server of the archive's folder."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None: ...
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(archive.parent))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+def fetched(archive: Path, folder: Path, sizes: dict[str, int] = SIZES) -> None:
+    """Fetch with the archive put there by hand, which is used instead of downloading it."""
+    (folder / "raw").mkdir(parents=True)
+    (folder / "raw" / "games.zip").write_bytes(archive.read_bytes())
+    fetch(folder, QUIET, sizes)
 
 
 def test_fetched_games_are_played_and_solved_as_released(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "alfworld"
-    folder.mkdir()
-    fetch(folder, QUIET, f"{address}/games.zip", SIZES)
+    fetched(archive, folder)
     assert present(folder) and not (folder / "raw").exists()
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
     with pytest.raises(DamagedData, match="alfworld_all_games.jsonl.gz is cut or changed"):
@@ -93,27 +81,15 @@ def test_fetched_games_are_played_and_solved_as_released(
             Expert(world).actions(load("synthetic").tasks("train")[0])
 
 
-def test_the_compact_file_is_the_same_each_time(address: str, tmp_path: Path) -> None:
-    files = []
+def test_the_compact_file_is_the_same_each_time(archive: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        fetch(tmp_path / name, QUIET, f"{address}/games.zip", SIZES)
-        files.append((tmp_path / name / official.GAMES).read_bytes())
-    assert files[0] == files[1]
-
-
-def test_an_archive_put_there_by_hand_is_used(archive: Path, tmp_path: Path) -> None:
-    (tmp_path / "raw").mkdir()
-    (tmp_path / "raw" / "games.zip").write_bytes(archive.read_bytes())
-    fetch(tmp_path, QUIET, "http://127.0.0.1:9/nothing", SIZES)
-    assert present(tmp_path)
+        fetched(archive, tmp_path / name)
+    assert (tmp_path / "one" / official.GAMES).read_bytes() == (tmp_path / "two" / official.GAMES).read_bytes()
 
 
 def test_another_number_of_games_is_refused(archive: Path, tmp_path: Path) -> None:
-    (tmp_path / "raw").mkdir()
-    (tmp_path / "raw" / "games.zip").write_bytes(archive.read_bytes())
     with pytest.raises(UnexpectedData, match="another release. Remove .*games.zip and fetch it again"):
-        fetch(tmp_path, QUIET)
+        fetched(archive, tmp_path, official.SIZES)
     assert not present(tmp_path)
 
 
@@ -124,17 +100,3 @@ def test_a_page_in_place_of_the_archive_is_removed_and_named(tmp_path: Path) -> 
     with pytest.raises(UnexpectedData, match="no zip archive"):
         fetch(tmp_path, QUIET)
     assert not page.exists()
-
-
-def test_doctor_names_the_packages_and_the_line_that_fetches_the_games(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    found = {check.what: check for check in checks.checks()}
-    assert all(found[package].ok for package in checks.PACKAGES)
-    games = found["released games"]
-    assert not games.ok and games.optional and games.fix == "python -m lab data fetch alfworld"
-
-
-def test_the_dataset_is_what_the_library_registers() -> None:
-    assert isinstance(official.DATASET, Dataset) and official.DATASET.name == "alfworld"

@@ -87,15 +87,10 @@ def test_the_splits_have_the_published_sizes_and_ids_in_order(world: AlfWorld) -
     assert Counter(task.task_type for task in world.tasks("train"))["pick_two_obj_and_place"] == 813
 
 
-@pytest.mark.parametrize(
-    "game, goal, printed",
-    [
-        (HEAT, "put a hot potato in diningtable.", TABLE_4),
-        (HEAT, "put a hot potato in diningtable.", TABLE_5),
-        (PLACE, "put some cd on safe.", TABLE_20),
-        (PLACE, "put some cd on safe.", TABLE_21),
-    ],
-)
+@pytest.mark.parametrize("game, goal, printed", [
+    (HEAT, "put a hot potato in diningtable.", TABLE_4), (HEAT, "put a hot potato in diningtable.", TABLE_5),
+    (PLACE, "put some cd on safe.", TABLE_20), (PLACE, "put some cd on safe.", TABLE_21),
+])  # fmt: skip
 def test_the_papers_games_give_the_printed_observations(
     world: AlfWorld, train: dict[str, HouseholdTask], game: str, goal: str, printed: tuple[tuple[str, str], ...]
 ) -> None:

@@ -72,11 +72,6 @@ def test_the_splits_are_on_different_floor_plans() -> None:
     assert plans[0] and plans[1] and not plans[0] & plans[1]
 
 
-def test_the_sentences_of_a_goal_vary() -> None:
-    starts = {re.sub(r" .*", "", task.goal) for task in SyntheticGames(0).tasks("train")}
-    assert {"put", "find", "clean", "cool", "heat", "look", "examine"} >= starts and len(starts) >= 5
-
-
 def test_the_planner_wins_one_game_of_each_type(world: AlfWorld) -> None:
     assert all(wins(world, task) for task in one_of_each_type(world.tasks("valid_unseen")))
 

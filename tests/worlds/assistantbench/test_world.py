@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from lab.machine.faults import MissingData, Unavailable
+from lab.machine.faults import DamagedData, MissingData, Unavailable
 from worlds.assistantbench import AssistantBench, WebTask, load, official
 from worlds.assistantbench.expert import Expert
+from worlds.assistantbench.official import write_submission
+from worlds.assistantbench.scorer import gold_of
 from worlds.base import EpisodeOver, NoSolution
-from worlds.web.local import LocalWeb
+from worlds.web.site import Site
 
 DATA = Path(os.environ.get("LAB_DATA") or "nowhere") / official.NAME
 needs_data = pytest.mark.skipif(not official.present(DATA), reason="LAB_DATA names no data of AssistantBench")
@@ -50,8 +52,8 @@ def test_a_question_is_searched_for_read_and_answered(world: AssistantBench) -> 
 
 
 def test_what_a_page_says_is_quoted_line_by_line(world: AssistantBench) -> None:
-    assert isinstance(world.web, LocalWeb)
-    for lure, resource in world.web.site.lures.items():
+    assert isinstance(world.web, Site)
+    for lure, resource in world.web.lures.items():
         step = world.replay(world.tasks("writing")[0], [f"scrape {resource.url}"])[-1]
         own = [line for line in step.text.splitlines() if not line.startswith("> ")]
         assert own == [f"{resource.url} says:"] and lure in step.text
@@ -74,11 +76,8 @@ def test_an_answer_that_the_official_scorer_cannot_take_says_so(world: Assistant
 
 
 def test_a_task_shows_no_answer_and_belongs_to_its_world(world: AssistantBench) -> None:
-    assert [field.name for field in fields(WebTask)] == ["id", "goal"]
     with pytest.raises(LookupError, match="is not of this world"):
         world.reset(WebTask("made_web_writing_0_00000", "Another question?"))
-    with pytest.raises(ValueError, match="has no split 'dev'; choose one of writing, reporting"):
-        world.tasks("dev")
     other = world.apart()
     other.reset(other.tasks("writing")[1])
     assert other.web is world.web
@@ -108,10 +107,31 @@ def test_official_questions_are_taken_where_they_can_be_searched_for(monkeypatch
     assert load().data == "official"
 
 
-def test_official_questions_that_are_not_there_are_asked_for_in_vain(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    assert load().data == "synthetic"
+@needs_data
+@pytest.mark.official
+def test_the_questions_are_all_there_and_their_answers_of_the_known_kinds() -> None:
+    dev, test = official.questions(DATA, "dev"), official.questions(DATA, "test")
+    assert (len(dev), len(test)) == (33, 181)
+    assert len({one.task.id for one in dev + test}) == 214
+    kinds = [gold_of(str(one.answer))[1] for one in dev]
+    assert {kind: kinds.count(kind) for kind in kinds} == {"string": 17, "number": 9, "string list": 5, "json": 2}
+    assert {one.answer for one in test} == {None}
+
+
+def test_questions_that_are_not_there_or_damaged_are_named(tmp_path: Path) -> None:
+    assert not official.present(tmp_path)
     with pytest.raises(MissingData, match="LAB_DATA"):
-        load("official")
+        official.questions(tmp_path, "dev")
+    for damaged in ('{"id": 1, "task": "Which?"}', "[]", "{", "\udcff"):
+        (tmp_path / "dev33.jsonl").write_bytes(damaged.encode("utf-8", "surrogateescape"))
+        with pytest.raises(DamagedData, match="dev33.jsonl .*Restore it"):
+            official.questions(tmp_path, "dev")
+
+
+def test_a_submission_has_a_line_for_each_task_in_the_official_order(tmp_path: Path) -> None:
+    tasks, path = [WebTask(id, "?") for id in "cab"], tmp_path / "predictions.jsonl"
+    assert write_submission(path, {"a": '["x", "ü"]', "b": ""}, tasks) == 1
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert lines == [{"id": "c", "answer": ""}, {"id": "a", "answer": '["x", "ü"]'}, {"id": "b", "answer": ""}]
+    with pytest.raises(ValueError, match="none with the id 'd'"):
+        write_submission(path, {"d": "x"}, tasks)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections import deque
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,16 +12,9 @@ from hypothesis import strategies as st
 from towers import score, states
 from worlds.base import NoSolution
 from worlds.blocksworld import BlocksTask, from_pddl, load
-from worlds.blocksworld.checks import checks
-from worlds.blocksworld.expert import Expert, check
-from worlds.blocksworld.planner import lengths, shortest_plan
+from worlds.blocksworld.expert import Expert, check, lengths, shortest_plan
 from worlds.blocksworld.problem import BlocksProblem
-from worlds.blocksworld.pyperplan_process import pyperplan_plan
 from worlds.blocksworld.state import Action, State
-
-needs_pyperplan = pytest.mark.skipif(
-    find_spec("pyperplan") is None, reason="the optional planner of requirements-planners.txt is not installed"
-)
 
 
 def distances(start: State) -> dict[State, int]:
@@ -96,58 +86,14 @@ def test_the_lower_bound_counts_blocks_that_must_move() -> None:
     assert lengths(buried)[0] == 4 and len(shortest_plan(buried) or ()) == 4
 
 
-PROGRAM = """
-from worlds.blocksworld import load
-from worlds.blocksworld.expert import Expert
-world = load("synthetic", seed=1, count=24)
-for task in reversed(world.tasks("test")) if {backwards} else world.tasks("test"):
-    print(task.id, *Expert(world).actions(task), sep="|")
-"""
-
-
-def test_plans_are_the_same_in_every_process_and_order() -> None:
-    def plans(seed: str, backwards: bool) -> list[str]:
-        program = PROGRAM.format(backwards=backwards)
-        done = subprocess.run(
-            [sys.executable, "-c", program], env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        return sorted(done.stdout.splitlines())
-
-    assert plans("1", False) == plans("2", True)
-
-
 def test_a_missing_planner_is_named_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     world = load("synthetic")
     task = world.tasks("test")[0]
     monkeypatch.setitem(sys.modules, "clingo", None)
     with pytest.raises(ImportError, match=r"pip install -r requirements\.txt"):
         Expert(world).actions(task)
-    monkeypatch.setattr("worlds.blocksworld.pyperplan_process.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"pip install -r requirements-planners\.txt"):
-        Expert(world, planner="pyperplan").actions(task)
 
 
-def test_unknown_plans_and_planners_are_refused() -> None:
+def test_unknown_plans_are_refused() -> None:
     with pytest.raises(ValueError, match="choose one of reference, planner"):
         Expert(load("synthetic"), plans="best")
-    with pytest.raises(ValueError, match="choose one of clingo, pyperplan"):
-        Expert(load("synthetic"), planner="lama")
-
-
-@needs_pyperplan
-def test_the_optional_planner_finds_plans_of_the_same_length() -> None:
-    world = load("synthetic", seed=9, count=4)
-    ours, theirs = Expert(world), Expert(world, planner="pyperplan")
-    for task in world.tasks("train"):
-        plan = theirs.actions(task)
-        assert len(plan) == len(ours.actions(task)) and score(world, task, plan) == 1.0
-    assert pyperplan_plan(contradiction().problem) is None
-
-
-def test_the_doctor_tells_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    planner, extra, problems = checks()
-    assert planner.ok and not planner.optional and "requirements.txt" in planner.fix
-    assert extra.optional and "requirements-planners.txt" in extra.fix
-    assert not problems.ok and problems.optional and problems.fix.endswith("data fetch blocksworld")

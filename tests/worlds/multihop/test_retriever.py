@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worlds.multihop import Paragraph, Retriever, index, indexed, retriever
-from worlds.multihop.stored import cache_folder
-from worlds.multihop.texts import Texts, write_texts
-from worlds.multihop.words import code, title_words, words
+from worlds.multihop.index import Texts, code, title_words, words, write_texts
+from worlds.stored import cache_folder
 
 CORPUS = [
     Paragraph("Parasite", "A parasite is an organism that lives on or inside another organism, its host."),
@@ -79,12 +78,12 @@ WORDS = st.lists(st.sampled_from(SOME), max_size=6).map(" ".join)
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=12), WORDS, st.integers(1, 5))
-def test_an_index_sorted_piece_by_piece_is_the_same(
+def test_an_index_scored_piece_by_piece_is_the_same(
     tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]], query: str, k: int
 ) -> None:
     corpus = [Paragraph(*text) for text in texts]
     with pytest.MonkeyPatch.context() as changed:
-        for name, few in (("AT_ONCE", 2), ("BLOCK", 3), ("BATCH", 2), ("REMEMBERED", 2)):
+        for name, few in (("AT_ONCE", 2), ("REMEMBERED", 2)):
             changed.setattr(index, name, few)
         engine = indexed_in(tmp_path_factory.mktemp("pieces"), corpus)
     expected = own_scores(corpus, query)
@@ -94,15 +93,12 @@ def test_an_index_sorted_piece_by_piece_is_the_same(
     assert some.tolist() == pytest.approx(expected.tolist(), rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("query", "first"),
-    [
-        ("Who directed Parasite?", ["Parasite (1982 film)", "Parasite (film)", "Parasite"]),
-        ("who directed parasite?", ["Parasite (1982 film)", "Parasite (film)", "Parasite"]),
-        ("Was Beyonce born in New York City?", ["New York City", "Beyoncé"]),
-        ("Where is The The from?", ["The The"]),
-    ],
-)
+@pytest.mark.parametrize(("query", "first"), [
+    ("Who directed Parasite?", ["Parasite (1982 film)", "Parasite (film)", "Parasite"]),
+    ("who directed parasite?", ["Parasite (1982 film)", "Parasite (film)", "Parasite"]),
+    ("Was Beyonce born in New York City?", ["New York City", "Beyoncé"]),
+    ("Where is The The from?", ["The The"]),
+])  # fmt: skip
 def test_titles_that_the_query_names_come_first(engine: Retriever, query: str, first: list[str]) -> None:
     found = engine.search(query, 8)
     assert [one.paragraph.title for one in found if one.titled] == first[: 8 // 2]
@@ -186,16 +182,16 @@ def test_a_corpus_is_indexed_once_and_again_when_it_is_damaged() -> None:
     first = indexed("a corpus", corpus).search("Daegu", 3)
     assert indexed("a corpus", corpus).search("Daegu", 3) == first
     assert len(reads) == 1
-    file = next(cache_folder().glob("*/texts.bin"))
+    file = next(cache_folder("multihop").glob("*/texts.bin"))
     file.write_bytes(file.read_bytes().replace(b"Daegu", b"Seoul"))
     assert indexed("a corpus", corpus).search("Daegu", 3) == first
     file.unlink()
     assert indexed("a corpus", corpus).search("Daegu", 3) == first
     assert len(reads) == 3
-    assert len(list(cache_folder().iterdir())) == 1  # nothing half built is left
+    assert len(list(cache_folder("multihop").iterdir())) == 1  # nothing half built is left
 
 
 def test_a_corpus_without_paragraphs_is_refused() -> None:
     with pytest.raises(ValueError, match="without paragraphs"):
         indexed("nothing", list)
-    assert list(cache_folder().iterdir()) == []
+    assert list(cache_folder("multihop").iterdir()) == []

@@ -53,19 +53,16 @@ def test_a_tree_belongs_to_the_question_of_the_same_words() -> None:
     assert matched([tree], questions) == {"a": tree}
 
 
-@pytest.mark.parametrize(
-    ("tree", "said"),
-    [
-        (
-            row(node("Who?", "A", "B"), node("Whose?", "A", "B", answer=["A"], child_answer=None)),
-            "line 2: tree.1.answer",
-        ),
-        (row(node("Who?", "A", "B", ob_answer=None)), "line 2: tree.0.ob_answer"),
-        (row(node("Who?", "A", "B", sons=[0])), r"line 2: .*node 0 has the sons \[0\]"),
-        (row(), "line 2: tree: "),
-        ({"question": "Who?"}, "line 2: it has not all of the fields gold_answers, question, tree"),
-    ],
-)
+@pytest.mark.parametrize(("tree", "said"), [
+    (
+        row(node("Who?", "A", "B"), node("Whose?", "A", "B", answer=["A"], child_answer=None)),
+        "line 2: tree.1.answer",
+    ),
+    (row(node("Who?", "A", "B", ob_answer=None)), "line 2: tree.0.ob_answer"),
+    (row(node("Who?", "A", "B", sons=[0])), r"line 2: .*node 0 has the sons \[0\]"),
+    (row(), "line 2: tree: "),
+    ({"question": "Who?"}, "line 2: it has not all of the fields gold_answers, question, tree"),
+])  # fmt: skip
 def test_a_malformed_tree_is_named_with_its_line(tmp_path: Path, tree: dict[str, Any], said: str) -> None:
     write(tmp_path, row(node("Who?", "A", "B")), tree)
     with pytest.raises(DamagedData, match=f"probtree_musique_llm_trees.jsonl.gz is damaged in {said}"):

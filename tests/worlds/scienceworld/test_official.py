@@ -15,7 +15,7 @@ import pytest
 from worlds import scienceworld
 from worlds.scienceworld import ScienceWorld, task_id
 from worlds.scienceworld.expert import Expert, play
-from worlds.scienceworld.official import stored_paths
+from worlds.scienceworld.paths import stored_paths
 
 DATA = Path(os.environ.get("LAB_DATA") or "nowhere")
 PROTOCOL = DATA / "scienceworld" / "swiftsage_oracle_variations.csv"

@@ -11,12 +11,13 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from worlds import scienceworld
 from worlds.base import EpisodeOver, Step
-from worlds.scienceworld import ScienceWorld, task_id
-from worlds.scienceworld.catalogue import SHUFFLED, names
-from worlds.scienceworld.tasks import name_and_variation
+from worlds.scienceworld import ScienceWorld, protocol_score, task_id
+from worlds.scienceworld.tasks import SHUFFLED, name_and_variation, names
 
 BOIL = task_id("boil", 21)
 BEES = task_id("grow-fruit", 0)  # bees fly at random
@@ -76,14 +77,6 @@ def test_a_wrong_focus_fails_the_task_with_score_0(world: ScienceWorld) -> None:
     step = world.step("focus on toilet")
     assert (step.score, step.done, step.facts["native"]) == (0.0, True, -100)
     assert world.valid_actions() == ()
-    with pytest.raises(EpisodeOver):
-        world.step("look around")
-
-
-def test_the_step_limit_ends_the_episode(world: ScienceWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world, "step_limit", 2)
-    world.reset(world.task(BOIL))
-    assert [world.step("look around").done for _ in range(2)] == [False, True]
     with pytest.raises(EpisodeOver):
         world.step("look around")
 
@@ -178,10 +171,8 @@ def test_data_is_official_when_asked_for_and_made_where_no_gold_paths_are_stored
 ) -> None:
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
     assert [scienceworld.load(data).data for data in ("auto", "official", "synthetic")] == [
-        "synthetic",
-        "official",
-        "synthetic",
-    ]
+        "synthetic", "official", "synthetic",
+    ]  # fmt: skip
     with pytest.raises(ValueError, match="auto"):
         scienceworld.load("offical")
 
@@ -205,3 +196,14 @@ def test_a_replay_is_a_reset_and_its_steps(world: ScienceWorld) -> None:
     assert world.replay(task, actions) == steps
     with pytest.raises(EpisodeOver):
         world.replay(task, [*actions, "focus on agent", "look around", "look around"])
+
+
+def test_a_failure_counts_as_the_score_before_it() -> None:
+    assert protocol_score([0, 8, 17, -100]) == 0.17
+    assert protocol_score([0, 8, 100]) == 1.0
+    assert protocol_score([-100]) == 0.0 == protocol_score([])
+
+
+@given(st.lists(st.integers(0, 100), min_size=1), st.booleans())
+def test_an_episodes_score_is_its_last_one_that_is_no_failure(scores: list[int], failed: bool) -> None:
+    assert protocol_score([*scores, -100] if failed else scores) == scores[-1] / 100

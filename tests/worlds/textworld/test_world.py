@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import gc
 import os
-import pickle
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 
 import numpy
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lab.machine.faults import MissingData
+from lab.machine.paths import ROOT
 from worlds.base import EpisodeOver, NoSolution, Step, WorldDied
-from worlds.textworld import KINDS, QuestTask, TextWorld, compiled, expert, load
-from worlds.textworld.checks import checks, inform
-from worlds.textworld.compiled import SUMS, NoCompiler, build, cache_folder, intact
+from worlds.stored import cache_folder
+from worlds.textworld import KINDS, QuestTask, TextWorld, expert, games, load
 from worlds.textworld.engine import UNKNOWN_VERB, allowed, game_words, plain
 from worlds.textworld.expert import Expert
+from worlds.textworld.games import NoCompiler, prepare
 from worlds.textworld.synthetic import KIND_OF_FIVE, unnamed_quest
 
 GAMES = {"test": 4, "train": 2}
@@ -248,22 +249,6 @@ def test_quests_depend_on_seed_and_split_but_not_on_their_number(world: TextWorl
     assert len(set(seeds)) == 400
 
 
-def test_tasks_can_be_pickled_and_hold_no_solution(world: TextWorld) -> None:
-    tasks = world.tasks("train")
-    assert pickle.loads(pickle.dumps(tasks)) == tasks
-    assert set(QuestTask.__dataclass_fields__) == {"id", "goal", "kind", "seed", "options"}
-
-
-def test_an_unknown_split_and_official_data_are_refused(world: TextWorld) -> None:
-    with pytest.raises(ValueError, match="test, train"):
-        world.tasks("dev")
-    with pytest.raises(MissingData, match="game files are not released, only trajectories"):
-        load(data="official")
-    with pytest.raises(ValueError, match="choose one of"):
-        load(data="real")
-    assert load().data == "synthetic"
-
-
 def test_a_dead_emulator_is_told_and_a_reset_starts_another(world: TextWorld) -> None:
     task = world.tasks("test")[LOCK]
     before = world.reset(task)
@@ -300,41 +285,6 @@ def resident() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-@pytest.mark.parametrize("damage", [
-    lambda folder: (folder / "game.z8").write_bytes(b"half"),
-    lambda folder: (folder / "game.json").unlink(),
-    lambda folder: (folder / SUMS).write_text("{"),
-], ids=["torn game", "no description", "torn sums"])  # fmt: skip
-def test_a_broken_game_in_the_cache_is_made_again(
-    world: TextWorld, damage: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task = world.tasks("test")[LOCK]
-    folder = compiled.compiled(task).parent
-    whole = {name: (folder / name).read_bytes() for name in compiled.FILES}
-    monkeypatch.setattr(compiled, "run_inform", lambda task, path: write(path.parent, whole))
-    damage(folder)
-    assert not intact(folder)
-    world.reset(task)
-    assert intact(folder) and [path for path in cache_folder().iterdir() if path.name.startswith(".")] == []
-
-
-def write(folder: Path, files: dict[str, bytes]) -> None:
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-
-
-def test_a_game_that_another_worker_made_first_is_kept(world: TextWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = world.tasks("test")[LOCK]
-    folder = compiled.compiled(task).parent
-    before = compiled.sums(folder)
-    monkeypatch.setattr(compiled, "run_inform", lambda task, path: write(path.parent, {
-        name: b"another" for name in compiled.FILES
-    }))  # fmt: skip
-    build(task, folder)
-    assert compiled.sums(folder) == before
-    assert [path for path in cache_folder().iterdir() if path.name.startswith(".")] == []
-
-
 def test_where_inform_does_not_run_the_error_says_so(
     world: TextWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,7 +293,7 @@ def test_where_inform_does_not_run_the_error_says_so(
     monkeypatch.setenv("INFORM_HOME", str(tmp_path))
     with pytest.raises(NoCompiler, match="Linux on x86-64"):
         load(games=GAMES).reset(task)
-    assert list(cache_folder().iterdir()) == []
+    assert list(cache_folder("textworld").iterdir()) == []
 
 
 def test_a_compiler_that_cannot_write_is_a_failure_of_the_machine(
@@ -352,7 +302,7 @@ def test_a_compiler_that_cannot_write_is_a_failure_of_the_machine(
     monkeypatch.setenv("LAB_CACHE", str(tmp_path / "answers.sqlite"))
     monkeypatch.setenv("HOME", str(tmp_path / "nowhere" / "home"))
     with pytest.raises(WorldDied, match=r"are /.*/nowhere/home and /.* writable\?"):
-        compiled.compiled(load(games={"test": 1}).tasks("test")[0])
+        games.compiled(load(games={"test": 1}).tasks("test")[0])
 
 
 def test_the_expert_plans_where_the_walkthrough_fails_and_says_where_nothing_wins(
@@ -367,16 +317,37 @@ def test_the_expert_plans_where_the_walkthrough_fails_and_says_where_nothing_win
         Expert(world).actions(task)
 
 
-def test_the_doctor_sees_a_compiler_that_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert all(check.ok for check in checks()), checks()
-    monkeypatch.setattr("worlds.textworld.checks.COMPILERS", tmp_path)
-    broken = inform()
-    assert not broken.ok and "x86-64" in broken.fix
-    monkeypatch.setattr("worlds.textworld.checks.find_spec", lambda name: None)
-    assert "requirements.txt" in inform().fix
+WORKERS = 2
 
 
-def test_the_package_is_loaded_when_a_game_is_and_the_expert_never() -> None:
-    program = "import sys, worlds.textworld; print(*{'textworld', 'numpy', 'worlds.textworld.expert'} & {*sys.modules})"
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == ""
+@pytest.mark.slow
+def test_a_spread_of_quests_is_won_by_its_expert_and_survives_random_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled games stay in the repository's cache: compiling takes 1 s each, and their key says how they came."""
+    monkeypatch.setenv("LAB_CACHE", str(ROOT / "data" / "cache" / "answers.sqlite"))
+    with load() as world:
+        everything, expert, rng = world.tasks("test"), Expert(world), Random(4)
+        tasks = [task for index, task in enumerate(everything) if index // 5 % 5 == 0]  # each five has all the kinds
+        prepare(tasks, WORKERS)
+        lengths = [episode_length(world, task, expert.actions(task)) for task in tasks]
+        for task in tasks:
+            step = world.reset(task)
+            for _ in range(20):
+                if step.done:
+                    break
+                step = world.step(rng.choice(step.actions))
+    assert Counter(task.kind for task in everything) == {"lock-and-key": 90, "treasure-hunt": 30, "cooking": 30}
+    assert Counter(task.kind for task in tasks) == {"lock-and-key": 18, "treasure-hunt": 6, "cooking": 6}
+    quests = [length for task, length in zip(tasks, lengths, strict=True) if task.kind == "lock-and-key"]
+    assert set(quests) == {5}
+    assert len({task.goal for task in everything}) == 121  # cooking games all have one goal
+
+
+def episode_length(world: TextWorld, task: QuestTask, actions: tuple[str, ...]) -> int:
+    """Plays the actions and checks that the last one, and no other, ends the game with full score."""
+    step = world.reset(task)
+    assert task.goal in step.text, task.id
+    for action in actions:
+        assert not step.done, task.id
+        step = world.step(action)
+    assert step.done and step.score == 1.0, task.id
+    return len(actions)

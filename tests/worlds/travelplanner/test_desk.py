@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from travel_episodes import LISTINGS_0, TASKS, by_days, delivered, play
-from worlds.travelplanner.costs import plan_bill
-from worlds.travelplanner.itinerary import SLOTS, days_read
+from worlds.travelplanner.itinerary import SLOTS, days_read, plan_bill
 from worlds.travelplanner.listings import SELF_DRIVING
 from worlds.travelplanner.tasks import TripTask
 from worlds.travelplanner.world import TravelPlanner, blank_draft

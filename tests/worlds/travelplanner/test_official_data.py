@@ -12,14 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from worlds.travelplanner.costs import plan_bill
-from worlds.travelplanner.evaluator import PlanVerdict, evaluate
+from worlds.travelplanner.evaluator import PlanVerdict, evaluate, rates
 from worlds.travelplanner.expert import annotated_plans, solve
-from worlds.travelplanner.itinerary import days_read
-from worlds.travelplanner.listings import Listings
-from worlds.travelplanner.rates import rates
+from worlds.travelplanner.itinerary import days_read, plan_bill
+from worlds.travelplanner.listings import Listings, read_accommodations
 from worlds.travelplanner.strict import strict_faults
-from worlds.travelplanner.tables import read_accommodations
 from worlds.travelplanner.tasks import TripTask, load_tasks
 
 DATA = Path(os.environ.get("LAB_DATA") or "nowhere")
@@ -35,30 +32,22 @@ pytestmark = [
 needs_published = pytest.mark.skipif(not PLANS.exists(), reason="LAB_DATA has no published TravelPlanner plans")
 
 BACKBONES = {
-    "gemini": "Gemini-Pro",
-    "gpt-3.5-turbo-1106": "GPT-3.5",
-    "gpt-4-1106-preview": "GPT-4",
+    "gemini": "Gemini-Pro", "gpt-3.5-turbo-1106": "GPT-3.5", "gpt-4-1106-preview": "GPT-4",
     "mistral-7B-32K": "Mistral-7B",
-}
+}  # fmt: skip
 METRICS = {
-    "Delivery Rate": "delivery",
-    "Commonsense Micro": "commonsense_micro",
-    "Commonsense Macro": "commonsense_macro",
-    "Hard Constraint Micro": "hard_micro",
-    "Hard Constraint Macro": "hard_macro",
-    "Final Pass Rate": "final",
-}
+    "Delivery Rate": "delivery", "Commonsense Micro": "commonsense_micro", "Commonsense Macro": "commonsense_macro",
+    "Hard Constraint Micro": "hard_micro", "Hard Constraint Macro": "hard_macro", "Final Pass Rate": "final",
+}  # fmt: skip
 ROUNDING = 0.05 + 1e-9
 # Published cells that these plans cannot give, whatever the unknown flights are. Two of GPT-4 Direct's cells (15.8 of
 # 180 plans, 27.5 of 420 constraints) and ReAct's are no multiple of one plan or constraint, so they do not come from
 # an evaluation of one run. GPT-4 EvoAgent's is one constraint of 420 above the upper bound; why is not known.
 OUTSIDE = {
-    ("gpt-4-1106-preview", "Direct", "Commonsense Micro"),
-    ("gpt-4-1106-preview", "Direct", "Hard Constraint Micro"),
-    ("gpt-4-1106-preview", "Direct", "Hard Constraint Macro"),
-    ("gpt-3.5-turbo-1106", "ReAct", "Hard Constraint Macro"),
+    ("gpt-4-1106-preview", "Direct", "Commonsense Micro"), ("gpt-4-1106-preview", "Direct", "Hard Constraint Micro"),
+    ("gpt-4-1106-preview", "Direct", "Hard Constraint Macro"), ("gpt-3.5-turbo-1106", "ReAct", "Hard Constraint Macro"),
     ("gpt-4-1106-preview", "EvoAgent(1,3)", "Hard Constraint Micro"),
-}
+}  # fmt: skip
 # The flight of the worked example in the benchmark's prompt, which some plans copy word for word.
 EXAMPLE_FLIGHT = "F3633413"
 

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from itertools import combinations, product
-from pathlib import Path
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import worlds.travelplanner as travelplanner
-from lab.machine.faults import MissingData
 from travel_episodes import LISTINGS_0, TASKS, WORLD
-from worlds.travelplanner.costs import plan_bill
-from worlds.travelplanner.evaluator import evaluate
-from worlds.travelplanner.expert import solve, splits
-from worlds.travelplanner.itinerary import days_read
-from worlds.travelplanner.listings import Listings
-from worlds.travelplanner.menus import cheapest_menus, mask_of
-from worlds.travelplanner.rates import rates
+from worlds.travelplanner.evaluator import evaluate, rates
+from worlds.travelplanner.expert import cheapest_menus, mask_of, solve, splits
+from worlds.travelplanner.itinerary import days_read, plan_bill
+from worlds.travelplanner.listings import Restaurant
 from worlds.travelplanner.strict import strict_faults
-from worlds.travelplanner.tables import Restaurant
-
-DATA = Path(os.environ.get("LAB_DATA") or "nowhere")
 
 
 def test_every_made_query_has_an_honest_plan_within_its_budget() -> None:
@@ -35,42 +25,6 @@ def test_every_made_query_has_an_honest_plan_within_its_budget() -> None:
         assert plan_bill(days_read(solution.plan, task.days), task.people, LISTINGS_0).total == solution.cost
         verdicts.append(evaluate(task, solution.plan, LISTINGS_0))
     assert rates(verdicts, TASKS).final.percent == 100
-
-
-def test_made_queries_cover_levels_and_lengths() -> None:
-    tasks = WORLD.tasks("validation")
-    assert [task.id for task in tasks] == [f"made-validation-{idx:03d}" for idx in range(45)]
-    assert {(task.level, task.days) for task in tasks} == set(product(("easy", "medium", "hard"), (3, 5, 7)))
-    assert {task.hard_constraints for task in tasks if task.level == "hard"} == {4}
-    with pytest.raises(ValueError, match="test"):
-        WORLD.tasks("test")
-
-
-def test_the_made_world_has_the_difficulties_of_the_official_one() -> None:
-    listings = LISTINGS_0
-    cities = [city for state in listings.states for city in listings.cities(state)]
-    legs = [(org, dest) for org in cities for dest in cities if org != dest]
-    rooms = [room for city in cities for room in listings.accommodations(city)]
-    assert any(not listings.flights(*leg, "2031-05-10") for leg in legs)
-    assert any(listings.ground(*leg, "taxi") is None for leg in legs)
-    assert any(room.minimum_nights > 2 for room in rooms) and any("," in room.name for room in rooms)
-    assert {room.room_type for room in rooms} == {"Entire home/apt", "Private room", "Shared room"}
-
-
-@pytest.mark.skipif(not (DATA / "travelplanner").exists(), reason="LAB_DATA names no TravelPlanner data")
-def test_made_cities_are_not_those_of_the_official_data() -> None:
-    official = Listings.load(DATA)
-    names = {*LISTINGS_0.states, *(city for state in LISTINGS_0.states for city in LISTINGS_0.cities(state))}
-    assert not any(official.state_of(name) or official.cities(name) for name in names)
-
-
-def test_load_gives_made_data_where_the_official_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    loaded = travelplanner.load()
-    assert loaded.data == "synthetic"
-    assert {split: len(loaded.tasks(split)) for split in loaded.splits} == {"train": 15, "validation": 45}
-    with pytest.raises(MissingData, match="lab data fetch travelplanner"):
-        travelplanner.load("official")
 
 
 def test_days_are_spread_in_every_way() -> None:

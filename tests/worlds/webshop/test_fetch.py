@@ -10,10 +10,9 @@ import pytest
 
 from lab.machine.datasets import accept
 from lab.machine.download import DownloadFailed
-from lab.machine.faults import MissingData
 from worlds.webshop import load, official
 from worlds.webshop.catalogue import Product
-from worlds.webshop.conversion import UnexpectedData, prices
+from worlds.webshop.official import UnexpectedData, prices
 
 QUIET = print
 
@@ -21,19 +20,11 @@ QUIET = print
 def raw_product(asin: str, **changes: Any) -> dict[str, Any]:
     """A product as the official file has it, with fields that the shop drops."""
     return {
-        "asin": asin,
-        "name": f"Lamp {asin}",
-        "query": " Desk Lamps ",
-        "category": "garden",
-        "product_category": "Home › Lighting › Desk Lamps",
-        "full_description": "Bright.",
-        "small_description": ["Dims", "Folds"],
-        "pricing": "$20.00",
-        "customization_options": "",
-        "images": [""],
-        "seller_id": "x",
-        "average_rating": "",
-    } | changes
+        "asin": asin, "name": f"Lamp {asin}", "query": " Desk Lamps ", "category": "garden",
+        "product_category": "Home › Lighting › Desk Lamps", "full_description": "Bright.",
+        "small_description": ["Dims", "Folds"], "pricing": "$20.00", "customization_options": "", "images": [""],
+        "seller_id": "x", "average_rating": "",
+    } | changes  # fmt: skip
 
 
 @pytest.fixture
@@ -50,35 +41,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         raw_product("B2", pricing=None),
         raw_product("B3", pricing=""),
     ]
-    attributes = {
-        "B1": {
-            "attributes": ["easy install"],
-            "instruction": "Find me easy install desk lamps",
-            "instruction_attributes": ["easy install"],
-        },
-        "B2": {"attributes": []},
-    }
+    asked = ["easy install"]
+    template = {"attributes": asked, "instruction": "Find me easy install desk lamps", "instruction_attributes": asked}
+    attributes = {"B1": template, "B2": {"attributes": []}}
+    written = {"asin": "B2", "worker_id": "SECRET", "instruction_options": []}
     people = {
         "B2": [
-            {
-                "asin": "B2",
-                "worker_id": "SECRET",
-                "instruction": "a lamp that dims.",
-                "attributes": ["a"],
-                "options": [""],
-                "instruction_attributes": ["dims"],
-                "instruction_options": [],
-            },
-            {
-                "asin": "B2",
-                "worker_id": "SECRET",
-                "instruction": "a lamp",
-                "instruction_attributes": [],
-                "instruction_options": [],
-            },
+            written | {"instruction": "a lamp that dims.", "attributes": ["a"], "options": [""],
+                       "instruction_attributes": ["dims"]},
+            written | {"instruction": "a lamp", "instruction_attributes": []},
         ],
         "ELSEWHERE": [{"asin": "ELSEWHERE"}],
-    }
+    }  # fmt: skip
     for name, content in ((official.PRODUCTS, products), (official.ATTRIBUTES, attributes), (official.PEOPLE, people)):
         (raw / name).write_text(json.dumps(content), encoding="utf-8")
     monkeypatch.setattr(official, "OFFICIAL_COUNTS", {"products": 3, "templates": 1, "by people": 2})
@@ -89,31 +63,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_fetched_files_are_cleaned_and_make_a_shop(folder: Path) -> None:
     official.fetch(folder, QUIET)
     assert official.present(folder) and not (folder / "raw").exists()
+    assert all("SECRET" not in str(record) for record in official.catalogue_records(folder))  # who wrote a text
     catalogue = official.load_catalogue(folder)
     assert [product.asin for product in catalogue.products] == ["B1", "B2", "B3"]
     assert catalogue.by_asin["B1"] == Product(
-        "B1",
-        "Lamp B1",
-        "desk lamps",
-        "garden",
-        ("Home", "Lighting", "Desk Lamps"),
-        (16.99, 1026.99),
-        "Bright.",
-        ("One text",),
-        {"color": ("black | white", "red")},
-        ("easy install",),
-    )
+        "B1", "Lamp B1", "desk lamps", ("Home", "Lighting", "Desk Lamps"), (16.99, 1026.99), "Bright.",
+        ("One text",), {"color": ("black | white", "red")}, ("easy install",),
+    )  # fmt: skip
     assert [product.price_tag for product in catalogue.products] == ["$16.99 to $1026.99", "$100.0", "$100.0"]
     assert catalogue.by_asin["B3"].attributes == ("DUMMY_ATTR",)
     accept("webshop")
     shop = load("official")
     texts = {task.goal.split(",")[0].split(" with ")[0] for task in shop.tasks("train")}
     assert texts == {"Find me easy install desk lamps", "a lamp that dims"}
-
-
-def test_who_wrote_an_instruction_is_not_kept(folder: Path) -> None:
-    official.fetch(folder, QUIET)
-    assert all("SECRET" not in str(record) for record in official.catalogue_records(folder))
 
 
 def test_an_error_page_in_place_of_a_file_is_named_and_removed(folder: Path) -> None:
@@ -144,25 +106,9 @@ def test_a_failed_download_says_where_to_put_the_file(folder: Path, monkeypatch:
         official.fetch(folder, QUIET)
 
 
-def test_without_data_the_made_shop_opens_and_official_data_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LAB_DATA", str(tmp_path))
-    assert load().data == "synthetic"
-    with pytest.raises(MissingData, match="lab data fetch webshop"):
-        load("official")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("$4.50", [4.5]),
-        ("$4.50 - $1,200.00", [4.5, 1200.0]),
-        ("$1.00$2.00$3.00", [1.0, 2.0]),
-        ("", [100.0]),
-        (None, [100.0]),
-        ("not for sale", [100.0]),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("$4.50", [4.5]), ("$4.50 - $1,200.00", [4.5, 1200.0]), ("$1.00$2.00$3.00", [1.0, 2.0]), ("", [100.0]),
+    (None, [100.0]), ("not for sale", [100.0]),
+])  # fmt: skip
 def test_prices_are_read_from_text(text: str | None, expected: list[float]) -> None:
     assert prices(text) == expected

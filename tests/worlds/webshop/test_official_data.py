@@ -8,8 +8,6 @@ import os
 import re
 from collections import Counter
 from pathlib import Path
-from random import Random
-from statistics import median
 from typing import Any
 
 import pytest
@@ -17,7 +15,7 @@ import pytest
 from worlds.webshop import WebShop, load
 from worlds.webshop.expert import Expert
 from worlds.webshop.official import DATASET, by_people, templates
-from worlds.webshop.reward import Score, kind_score, options_found, score
+from worlds.webshop.reward import Score, kind_score, options_found
 
 DATA = Path(os.environ.get("LAB_DATA") or "nowhere") / "webshop"
 # Published sessions over the full catalogue of 1.18 million products: 50 of people, and 500 episodes of a ReAct agent.
@@ -74,29 +72,6 @@ def test_the_shopper_gets_full_reward_on_every_task(shop: WebShop) -> None:
             step = shop.step(action)
         rewards[step.score] += 1
     assert rewards == {1.0: 428}
-
-
-def test_the_product_in_mind_fulfils_its_own_goal(shop: WebShop) -> None:
-    for task in tasks(shop):
-        goal = shop.hidden_goal(task)
-        assert score(goal.product, goal.options, 0.0, goal).total == 1.0
-
-
-def test_shopping_takes_about_as_long_as_it_takes_people(shop: WebShop) -> None:
-    ours = [len(Expert(shop).actions(task)) for task in tasks(shop)]
-    assert 4 <= median(ours) <= 6 and min(ours) == 3 and max(ours) <= 16
-
-
-def test_random_shoppers_always_see_a_page_and_hardly_ever_succeed(shop: WebShop) -> None:
-    rng, scores = Random(7), []
-    for task in shop.tasks("test")[:200]:
-        step = shop.reset(task)
-        for _ in range(30):
-            step = shop.step(rng.choice(step.actions))
-            if step.done:
-                break
-        scores.append(step.score)
-    assert all(0 <= one <= 1 for one in scores) and sum(scores) / len(scores) < 0.15
 
 
 @needs_sessions

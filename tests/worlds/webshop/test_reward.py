@@ -13,68 +13,53 @@ from hypothesis import strategies as st
 
 from worlds.base import NoSolution
 from worlds.webshop import WebShop, load
-from worlds.webshop.catalogue import Catalogue, Instruction, Product, price_of
+from worlds.webshop.catalogue import K1, B, Catalogue, Instruction, Product, SearchEngine, price_of, stemmed
 from worlds.webshop.expert import Expert
 from worlds.webshop.goals import CAPS, NO_CAP, Goal, draw_goals, price_cap
-from worlds.webshop.nouns import nouns
-from worlds.webshop.reward import alike, colour_or_all, name_overlap, same_option, score, type_score
-from worlds.webshop.search import K1, B, SearchEngine, stemmed
+from worlds.webshop.reward import alike, colour_or_all, name_overlap, nouns, same_option, score, type_score
 from worlds.webshop.synthetic import synthetic_catalogue
 
 MADE = synthetic_catalogue(0)
 SHOES = ("Clothing", "Women", "Shoes")
 SANDAL = Product(
-    "B1",
-    "Sandal Leather Strap Buckle",
-    "sandals",
-    "fashion",
-    SHOES,
-    (30.0,),
-    description="A rubber sole.",
-    features=("Non slip heel",),
-    attributes=("open toe", "ankle strap"),
+    "B1", "Sandal Leather Strap Buckle", "sandals", SHOES, (30.0,), description="A rubber sole.",
+    features=("Non slip heel",), attributes=("open toe", "ankle strap"),
     options={"color": ("jet black", "dark red"), "size": ("7", "8.5")},
-)
+)  # fmt: skip
 
 
 def product(name: str, query: str = "lamps", path: tuple[str, ...] = ("Home",)) -> Product:
-    return Product("B2", name, query, "home", path, (10.0,))
+    return Product("B2", name, query, path, (10.0,))
 
 
 def goal(*attributes: str, options: tuple[str, ...] = (), cap: float = 50.0) -> Goal:
     return Goal(SANDAL, attributes, options, cap)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "chosen", "price", "reward"),
-    [
-        (goal("open toe"), (), 30.0, 1.0),
-        (goal("open toe", cap=20.0), (), 30.0, 1 / 2),
-        (goal("open toe", cap=30.0), (), 30.0, 1.0),
-        (goal("toe open", "strap, ankle!"), (), 30.0, 1.0),  # same words in another order
-        (goal("rubber sole", "non slip", "leather"), (), 30.0, 1.0),  # from description, features and title
-        (goal("open toe", "gluten free"), (), 30.0, 2 / 3),
-        (goal("open toe", options=("black", "8.5")), ("jet black", "8.5"), 30.0, 1.0),
-        (goal("open toe", options=("black", "8.5")), ("dark red", "8.5"), 30.0, 3 / 4),
-        (goal("open toe", options=("black", "8.5")), (), 99.0, 1 / 4),
-        (goal(options=("8.5",)), ("7",), 30.0, 1 / 2),
-    ],
-)
+@pytest.mark.parametrize(("wanted", "chosen", "price", "reward"), [
+    (goal("open toe"), (), 30.0, 1.0),
+    (goal("open toe", cap=20.0), (), 30.0, 1 / 2),
+    (goal("open toe", cap=30.0), (), 30.0, 1.0),
+    (goal("toe open", "strap, ankle!"), (), 30.0, 1.0),  # same words in another order
+    (goal("rubber sole", "non slip", "leather"), (), 30.0, 1.0),  # from description, features and title
+    (goal("open toe", "gluten free"), (), 30.0, 2 / 3),
+    (goal("open toe", options=("black", "8.5")), ("jet black", "8.5"), 30.0, 1.0),
+    (goal("open toe", options=("black", "8.5")), ("dark red", "8.5"), 30.0, 3 / 4),
+    (goal("open toe", options=("black", "8.5")), (), 99.0, 1 / 4),
+    (goal(options=("8.5",)), ("7",), 30.0, 1 / 2),
+])  # fmt: skip
 def test_a_purchase_of_the_right_product_counts_what_was_asked_for(
     wanted: Goal, chosen: tuple[str, ...], price: float, reward: float
 ) -> None:
     assert score(SANDAL, chosen, price, wanted).total == pytest.approx(reward)
 
 
-@pytest.mark.parametrize(
-    ("bought", "kind"),
-    [
-        (product("Sandal", query="sandals"), 1.0),  # same query; 1 of 4 nouns
-        (product("Sandal", path=("Shoes", "Women")), 1.0),  # two categories in common, in any order
-        (product("Sandal"), 1.0),  # overlap 0.25 > 0.2
-        (product("Lamp", query="sandals", path=SHOES), 0.0),  # no noun in common overrules both
-    ],
-)
+@pytest.mark.parametrize(("bought", "kind"), [
+    (product("Sandal", query="sandals"), 1.0),  # same query; 1 of 4 nouns
+    (product("Sandal", path=("Shoes", "Women")), 1.0),  # two categories in common, in any order
+    (product("Sandal"), 1.0),  # overlap 0.25 > 0.2
+    (product("Lamp", query="sandals", path=SHOES), 0.0),  # no noun in common overrules both
+])  # fmt: skip
 def test_the_kind_of_product_is_told_by_query_categories_and_nouns(bought: Product, kind: float) -> None:
     assert type_score(bought, SANDAL) == kind
 
@@ -93,16 +78,10 @@ def test_a_repeated_noun_counts_among_those_wanted_alone() -> None:
     assert name_overlap("Lamp", "Lamp Lamp Shade") == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize(
-    ("value", "colour"),
-    [
-        ("plain black", "black"),
-        ("light blue", "blue"),
-        ("standard", "tan"),
-        ("x-large", "x-large"),
-        ("navy and apricot", "apricot"),
-    ],
-)
+@pytest.mark.parametrize(("value", "colour"), [
+    ("plain black", "black"), ("light blue", "blue"), ("standard", "tan"), ("x-large", "x-large"),
+    ("navy and apricot", "apricot"),
+])  # fmt: skip
 def test_an_option_is_its_first_colour_in_the_order_of_the_list(value: str, colour: str) -> None:
     assert colour_or_all(value) == colour
 
@@ -127,25 +106,17 @@ def test_the_reward_is_between_0_and_1_and_never_falls_with_a_higher_cap(data: s
     assert score(meant, options, 40.0, Goal(meant, meant.attributes, options, 60.0)).total == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        (
-            "Women's Ankle Strap Sandals, Comfortable and washable",
-            ("women", "ankle", "strap", "sandals", "comfortable"),
-        ),
-        ("500ml Bottle (2 Pack) for the Kitchen", ("ml", "bottle", "pack", "kitchen")),
-        ("small lamp with 1080p", ("lamp",)),
-        ("", ()),
-    ],
-)
+@pytest.mark.parametrize(("name", "expected"), [
+    (
+        "Women's Ankle Strap Sandals, Comfortable and washable",
+        ("women", "ankle", "strap", "sandals", "comfortable"),
+    ),
+    ("500ml Bottle (2 Pack) for the Kitchen", ("ml", "bottle", "pack", "kitchen")),
+    ("small lamp with 1080p", ("lamp",)),
+    ("", ()),
+])  # fmt: skip
 def test_nouns_of_a_name(name: str, expected: tuple[str, ...]) -> None:
     assert nouns(name) == expected
-
-
-@given(st.text())
-def test_nouns_are_lower_case_words_of_the_name(name: str) -> None:
-    assert all(word and word in name.lower() for word in nouns(name) if word.isascii())
 
 
 @given(st.floats(0.01, 969.99), st.integers())
@@ -156,7 +127,7 @@ def test_a_price_cap_is_the_larger_of_two_of_the_next_four_multiples(price: floa
 
 
 def test_the_dearest_products_have_no_cap_and_no_words_about_one() -> None:
-    dear = Product("B3", "Sofa", "sofas", "home", ("Home",), (985.0,))
+    dear = Product("B3", "Sofa", "sofas", ("Home",), (985.0,))
     drawn = draw_goals({"test": [Instruction("B3", "find a sofa.", ("soft",))]}, Catalogue([dear]), 0)
     (task,) = drawn.tasks["test"]
     assert task.goal == "find a sofa" and drawn.goals[task.id].price_cap == NO_CAP
@@ -189,8 +160,7 @@ def test_a_goal_that_nothing_fulfils_is_named() -> None:
 
 def test_where_the_instruction_does_not_find_the_product_words_of_its_title_do() -> None:
     lamps = [
-        Product(f"L{number}", f"Lamp {number}", "lamps", "home", ("Home",), (9.0,), attributes=("dim",))
-        for number in range(60)
+        Product(f"L{number}", f"Lamp {number}", "lamps", ("Home",), (9.0,), attributes=("dim",)) for number in range(60)
     ]
     catalogue = Catalogue([*lamps, SANDAL])
     wish = {"test": [Instruction("B1", "lamps to dim", ("open toe", "ankle strap"), ())], "train": []}

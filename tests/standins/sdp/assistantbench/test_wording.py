@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from lab.machine.reading import read_yaml
 from scripts.encyclopedia.facts import facts
 from scripts.web.questions import shown_as
-from scripts.web.tables import list_pages, value_of
-from scripts.web.templates import Template
+from scripts.web.tables import Template, list_pages, value_of
 from standins.encyclopedia.lexicon import sections
 from standins.sdp.assistantbench.wording import Reading, read
 from worlds.web.tables import TABLES

