@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
+import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from lab.machine import progress
 from lab.machine.paths import ROOT, official_data
 from lab.machine.scratch import scratch_folder
 from lab.notebooks.documents import LAST, NotebookError, name_of
+from lab.notebooks.worker import work
 
 GRACE = 10.0  # seconds that a stopped worker gets to shut its kernel down
 FOLDER_VARIABLES = ("LAB_DATA", "LAB_CACHE", "LAB_FIGURES", "LAB_RUNS", "LAB_RECORDINGS")
@@ -67,15 +67,15 @@ class _Board:
     def __init__(self, bar: progress.Bar) -> None:
         self._bar = bar
         self._lock = threading.Lock()
-        self._workers: dict[str, tuple[subprocess.Popen[str], Path]] = {}
+        self._workers: dict[str, tuple[SpawnProcess, Path]] = {}
         self.stopping = False
 
-    def enter(self, name: str, worker: subprocess.Popen[str], status: Path) -> None:
+    def enter(self, name: str, worker: SpawnProcess, status: Path) -> None:
         """status: the file into which the worker's kernel writes its line of progress."""
         with self._lock:
             self._workers[name] = worker, status
             if self.stopping:  # Ctrl-C came while this worker was being started
-                worker.send_signal(signal.SIGINT)
+                _interrupt(worker)
 
     def leave(self, name: str) -> None:
         with self._lock:
@@ -100,12 +100,11 @@ class _Board:
             self.stopping = True
             workers = [worker for worker, _ in self._workers.values()]
         for worker in workers:
-            worker.send_signal(signal.SIGINT)
+            _interrupt(worker)
         deadline = time.monotonic() + GRACE
         for worker in workers:
-            try:
-                worker.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
+            worker.join(max(0.0, deadline - time.monotonic()))
+            if worker.is_alive():
                 worker.kill()
 
 
@@ -169,22 +168,24 @@ def _environment(job: Job, status: Path) -> dict[str, str]:
 def _run(job: Job, board: _Board, timeout: float | None) -> Outcome:
     started = time.monotonic()
     job.output.parent.mkdir(parents=True, exist_ok=True)
+    spawn = multiprocessing.get_context("spawn")
     with scratch_folder("lab-run-") as folder:
-        # A file, not a pipe: nobody reads it meanwhile, and a full pipe would block the worker.
         errors, status = Path(folder) / "errors", Path(folder) / "status"
-        worker = _start(job, timeout, _environment(job, status), errors)
+        receiver, sender = spawn.Pipe(duplex=False)
+        told = (job.parameters, timeout, _environment(job, status), errors, sender)
+        worker = spawn.Process(target=work, args=(job.source, job.output, job.partial, *told), daemon=True)
+        worker.start()
+        sender.close()  # so that the worker's end is the pipe's
+        board.enter(job.name, worker, status)
         try:
-            board.enter(job.name, worker, status)
-            failure, cpu = _follow(worker)
-            worker.wait()
+            failure, cpu = receiver.recv()
+            worker.join()
+        except EOFError:
+            worker.join()
+            lines = [line.strip() for line in _text(errors).splitlines() if line.strip()] or ["it said nothing"]
+            failure, cpu = f"the worker process ended with status {worker.exitcode}: {lines[-1]}", 0.0
         finally:
             board.leave(job.name)
-            # Its end tells a worker that outlived us to stop.
-            with contextlib.suppress(BrokenPipeError):
-                _pipe(worker.stdin).close()
-        if failure is None:
-            lines = [line.strip() for line in _text(errors).splitlines() if line.strip()] or ["it said nothing"]
-            failure = f"the worker process ended with status {worker.returncode}: {lines[-1]}"
     if not failure:
         job.partial.unlink(missing_ok=True)
         job.failed.unlink(missing_ok=True)
@@ -193,36 +194,9 @@ def _run(job: Job, board: _Board, timeout: float | None) -> Outcome:
     return Outcome(job, failure, time.monotonic() - started, cpu)
 
 
-def _start(job: Job, timeout: float | None, environment: Mapping[str, str], errors: Path) -> subprocess.Popen[str]:
-    with errors.open("w") as sink:
-        worker = subprocess.Popen(
-            [sys.executable, "-m", "lab.notebooks.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=sink,
-            text=True,
-            env=environment,
-            start_new_session=True,  # a Ctrl-C in the terminal comes to us, and we stop the workers in order
-        )
-    order = {"source": str(job.source), "output": str(job.output), "partial": str(job.partial), "timeout": timeout}
-    # A worker that is already gone says so by its missing events, and no other notebook should suffer.
-    with contextlib.suppress(BrokenPipeError):
-        print(json.dumps({**order, "parameters": dict(job.parameters)}), file=worker.stdin, flush=True)
-    return worker
-
-
-def _follow(worker: subprocess.Popen[str]) -> tuple[str | None, float]:
-    """A worker's failure, "" if it succeeded, None if it ended without a word; and the CPU-seconds that it took."""
-    for line in _pipe(worker.stdout):
-        with contextlib.suppress(ValueError):  # half a line, of a worker that was killed while it wrote
-            event = json.loads(line)
-            return event["failed"], event["cpu"]
-    return None, 0.0
-
-
-def _pipe(stream: IO[str] | None) -> IO[str]:
-    assert stream is not None, "a worker is started with pipes"
-    return stream
+def _interrupt(worker: SpawnProcess) -> None:
+    if worker.pid and worker.is_alive():
+        os.kill(worker.pid, signal.SIGINT)
 
 
 def _text(path: Path) -> str:

@@ -247,16 +247,15 @@ def decompose(scores: Sequence[Sequence[float]] | np.ndarray) -> Noise:
     return Noise(*(math.sqrt(part) for part in (within, task, within / matrix.size, whole / matrix.size)))
 
 
-def smallest_difference(interval: Interval, power: float = 0.8, level: float = 0.95) -> float:
+def smallest_difference(interval: Interval) -> float:
     """The smallest true difference that a sample as large as that behind `interval` would have shown.
 
-    interval: of a difference, at `level`. power: the chance of showing it, by a two-sided test.
+    interval: of a difference, at 95 %. The chance of showing it is 80 %, by a two-sided test.
     Source: Bloom 1995, Minimum detectable effects.
     """
     from scipy.stats import norm
 
-    two_sided = float(norm.ppf((1 + level) / 2))
-    return (interval.high - interval.low) / 2 * (1 + float(norm.ppf(power)) / two_sided)
+    return (interval.high - interval.low) / 2 * (1 + float(norm.ppf(0.8)) / float(norm.ppf((1 + 0.95) / 2)))
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> list[float]:

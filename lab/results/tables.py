@@ -16,8 +16,8 @@ from lab.results import display, exports
 from lab.results.display import ANSWERS, SOURCE, THIS_RUN
 from lab.results.display import shown as shown  # a cell ends with tables.shown(frame, decimals=3)
 from lab.results.exports import EMPTY
-from lab.results.figures import path_of
 from lab.results.latex import latex
+from lab.results.stored import path_of
 
 if TYPE_CHECKING:
     import numpy as np

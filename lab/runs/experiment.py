@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_typ
 
 from lab.machine.reading import Mismatch, check_fields
 from lab.models import engines
-from lab.models.backbone import Backbone, Ledger
+from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.models.engines import Engine
 from lab.results.outcomes import Judged, Outcomes, Score
@@ -85,10 +85,6 @@ class Experiment(ABC):
         """Packages of the suite whose source code a run depends on: where rules answer, stand-ins, too."""
         return (*self.packages, "standins") if "rules" in self.who.kinds else self.packages
 
-    def player(self, task: str) -> tuple[Experiment, str]:
-        """Who plays a task, and what it is called there; of an experiment with parts, one of them."""
-        return self, task
-
     @property
     def results(self) -> type[Results[Any]]:
         """The class of what `lab.collect` returns: a paper's own has the readings of its tables."""
@@ -148,10 +144,6 @@ class Experiment(ABC):
         """An episode as steps to look at. exchanges: its prompts and answers, in order, where they are at hand."""
         return generic_timeline(episode, exchanges)
 
-    def recorded_as(self, task: str) -> str:
-        """What a task is called in recordings, where what it names was called otherwise when they were made."""
-        return task
-
     @classmethod
     def kept(cls, manifest: Manifest) -> Self:
         """The settings of a run, from its manifest. Raises ValueError for one that this class did not write."""
@@ -185,7 +177,7 @@ class Experiment(ABC):
             raise BadSetting(f"{error}, in {type(self).__module__}.{type(self).__name__}") from None
         asked, setup = engines.with_others(self.engine, self.engines), self
         if asked.kind == "replay":
-            setup = self._as_recorded(recorded_parameters(connected(asked.text)))
+            setup = self._as_recorded(getattr(connected(asked.text), "parameters", {}))
         answering = engines.routed(self.engine, self.engines, setup.operators(), self.method)
         if answering.kind == "replay" and answering.text != asked.text:
             # Every operator has an engine of its own, and so another one answers the rest: it decides.
@@ -219,7 +211,7 @@ class Experiment(ABC):
 
     def _agree(self, operator: str, engine: str) -> None:
         """Raise BadSetting unless the recording that answers an operator was made with the settings here."""
-        known = self._known(recorded_parameters(connected(engine)))
+        known = self._known(getattr(connected(engine), "parameters", {}))
         for name in sorted(known.keys() - set(self.selection)):
             if known[name] != getattr(self, name):
                 raise BadSetting(
@@ -330,11 +322,6 @@ def spread(items: Sequence[T], limit: int) -> list[T]:
         raise BadSetting(f"limit={limit}: state how many, or 0 for all")
     count = min(limit, len(items)) or len(items)
     return [items[number * len(items) // count] for number in range(count)]
-
-
-def recorded_parameters(backbone: Backbone) -> Mapping[str, Any]:
-    """The settings that a recording was made with; of any other backbone, none."""
-    return getattr(backbone, "parameters", {})
 
 
 def _differences(settings: Any) -> list[str]:

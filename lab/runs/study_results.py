@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.results import tables
 from lab.results.outcomes import Outcomes
 from lab.runs import collecting, experiment, paired, recordings
-from lab.runs.conditions import Entry, entry
 from lab.runs.manifest import Manifest
 from lab.runs.run import Episode
 from lab.viewer.timeline import Timeline
@@ -20,6 +19,22 @@ if TYPE_CHECKING:
 
 CHANCE = 0.05  # p below it is no chance, after Holm's correction
 KEPT = "-kept"  # behind a study's name: rows of runs that take too long to be played again
+
+
+class Entry(NamedTuple):
+    """What a task of a study's run names."""
+
+    dataset: str
+    method: str
+    task: str
+
+    def __str__(self) -> str:
+        return "/".join(self)
+
+
+def entry(name: str) -> Entry:
+    """The entry of a task's name, as `str` writes it."""
+    return Entry(*name.split("/", 2))
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
 
 from lab.machine import progress
 from lab.machine.faults import MissingData
@@ -13,16 +14,18 @@ from lab.machine.printing import hint
 from lab.models.backbone import Ledger
 from lab.models.cache import canonical
 from lab.results.outcomes import Judged, Score
-from lab.runs.conditions import Entry, Settings, entry
-from lab.runs.declaration import Declaration, named, register
 from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, Experiment
 from lab.runs.manifest import Manifest
+from lab.runs.registry import STUDIES
 from lab.runs.run import Episode
-from lab.runs.settings import changed, has
-from lab.runs.study_results import Results
+from lab.runs.study_results import Entry, Results, entry
 from lab.viewer.steps import Exchange
 from lab.viewer.timeline import Timeline
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Settings = Mapping[str, Any]
 SHARED = ("engine", "engines", "data", "limit", "seed")  # settings that all conditions share
 
 
@@ -40,20 +43,19 @@ class Trial(Experiment):
     datasets: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     options: Settings = field(default_factory=dict, hash=False)
-    declared: Declaration | None = field(default=None, repr=False, compare=False, metadata=NOT_KEPT)
+    declared: Any = field(default=None, repr=False, compare=False, metadata=NOT_KEPT)
 
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "datasets", "methods", "options")
 
     def __post_init__(self) -> None:
         """With the declaration, which worker processes need of a study that a notebook declares."""
         if self.declared is None:
-            object.__setattr__(self, "declared", named(self.study))
-        register(self.of)
+            object.__setattr__(self, "declared", STUDIES.named(self.study))
+        STUDIES.own[self.study] = self.declared
 
     @property
-    def of(self) -> Declaration:
-        """The declaration."""
-        assert self.declared is not None
+    def of(self) -> Any:
+        """The declaration, a `lab.runs.study.Study`."""
         return self.declared
 
     @property
@@ -118,11 +120,11 @@ class Trial(Experiment):
         names = entry(task)
         return f"{names.dataset}/{self._of(task).group(names.task)}"
 
-    def player(self, task: str) -> tuple[Experiment, str]:
-        return self._of(task), entry(task).task
-
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         return self._of(task).play(entry(task).task, ledger)
+
+    def calls(self, task: str) -> Mapping[str, int]:
+        return self._of(task).calls(entry(task).task)
 
     def judged(self, episode: Episode) -> Judged:
         """As the method's own experiment judges it."""
@@ -292,3 +294,36 @@ class Trial(Experiment):
 def _say(message: str) -> None:
     """Once in a process, since the same holds for every run of a notebook."""
     progress.say(message)
+
+
+def has(holder: Any, name: str) -> bool:
+    """Whether a dataclass has a field of that name, or one that has, where the name has dots."""
+    first, _, rest = name.partition(".")
+    known = is_dataclass(holder) and first in {setting.name for setting in fields(holder)}
+    return known and (not rest or has(getattr(holder, first), rest))
+
+
+def changed(holder: Any, name: str, value: Any) -> Any:
+    """A copy with one field changed. value: as JSON has it. Raises BadSetting for a wrong field or type."""
+    from pydantic import ValidationError
+
+    first, _, rest = name.partition(".")
+    known = [setting.name for setting in fields(holder)]
+    if first not in known:
+        raise BadSetting(f"{type(holder).__name__} has no setting {first!r}; there are: {', '.join(known)}")
+    if rest:
+        return replace(holder, **{first: changed(getattr(holder, first), rest, value)})
+    kind: Any = type(holder)
+    try:
+        typed = _typed(kind, first).validate_json(json.dumps(value), strict=True)
+    except ValidationError as error:
+        raise BadSetting(f"{name}={value!r}: {error.errors()[0]['msg']}") from None
+    return replace(holder, **{first: typed})
+
+
+@cache
+def _typed(kind: Any, name: str) -> TypeAdapter[Any]:
+    """What reads a field's value: it takes milliseconds to make, and studies change settings by the thousand."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(get_type_hints(kind)[name])

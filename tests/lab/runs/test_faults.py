@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faults import BAD_REPLIES, GOOD, NO_REPLIES, NOTE, Booked, Outcome, campaign, disagreements, path_of
+from faults import BAD_REPLIES, GOOD, NO_REPLIES, NOTE, Booked, Outcome, campaign, disagreements
 
 EPISODES = 40  # benchmarks/campaign_faults.py plays 200
 
@@ -42,8 +42,3 @@ def test_books_that_differ_are_found(outcome: Outcome) -> None:
     alien = Outcome(**vars(outcome) | {"cached": [*outcome.cached[1:], {"text": "{}"}]})
     short = Outcome(**vars(outcome) | {"results": outcome.results[1:]})
     assert [len(disagreements(case, EPISODES)) for case in (lost, alien, short)] == [1, 1, 1]
-
-
-def test_the_path_of_an_answer_follows_from_the_replies() -> None:
-    assert path_of(["refusal"]) == path_of(["empty", "no JSON"]) == path_of(["no JSON", "refusal"]) == "malformed"
-    assert path_of(["empty", "in prose"]) == "reasked" and path_of([]) == path_of(["empty"]) == "failed"

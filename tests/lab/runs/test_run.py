@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -21,6 +20,7 @@ from chat_server import ChatServer
 from lab.machine.faults import DamagedFile
 from lab.machine.files import append_durably, write_atomically
 from lab.machine.paths import ROOT
+from lab.runs.catalogue import folder_for, index
 from lab.runs.run import (
     RETRY_FAILED,
     Episode,
@@ -28,8 +28,6 @@ from lab.runs.run import (
     ManifestMismatch,
     Run,
     RunBusy,
-    folder_for,
-    index,
     read_lines,
 )
 
@@ -257,15 +255,6 @@ def test_any_result_reads_back_as_it_was(tmp_path_factory: pytest.TempPathFactor
 
 
 # --- two at once ------------------------------------------------------------------------------------------------
-
-
-def test_a_second_opener_in_the_same_process_is_refused_with_the_firsts_name(tmp_path: Path) -> None:
-    with (
-        Run(tmp_path, manifest(3)),
-        pytest.raises(RunBusy, match=f"{tmp_path} is being written by process {os.getpid()} on"),
-    ):
-        Run(tmp_path, manifest(3))
-    Run(tmp_path, manifest(3)).close()
 
 
 def test_another_process_is_refused_with_the_firsts_name_until_that_is_dead(tmp_path: Path) -> None:
