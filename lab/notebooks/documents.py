@@ -107,7 +107,7 @@ def tags(cell: NotebookNode) -> list[str]:
 def module_of(notebook: str, tag: str) -> ModuleType:
     """The cells with a tag, imported from a file `modules/NAME_HASH.py` beside the cache of answers.
 
-    A file, so that their text makes a part of the runs that rest on it (`lab.runs.own_code`); named by their hash, too,
+    A file, so that their text makes a part of the runs that rest on it (`lab.runs.manifest`); named by their hash, too,
     so that no two texts share one, and none takes the name of another module. To worker processes its classes go by
     value, as those of a notebook do. Each call runs the cells anew. Raises NotebookError for a notebook that there is
     not and for a tag that no cell has, and what the cells raise.

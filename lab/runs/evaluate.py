@@ -13,13 +13,12 @@ from lab.machine import progress, yaml12
 from lab.machine.printing import aligned
 from lab.results import floors, tables
 from lab.results.stored import Stored, sides_of
-from lab.runs import paired
 from lab.runs.collecting import collect, manifest_of
 from lab.runs.experiment import BadSetting, score_lines
 from lab.runs.forecast import forecast
 from lab.runs.registry import STUDIES
 from lab.runs.study import Study
-from lab.runs.study_results import Results
+from lab.runs.study_results import Results, comparisons
 from lab.runs.trial import Trial
 
 if TYPE_CHECKING:
@@ -172,7 +171,7 @@ def _contrasts(plan: Plan, runs: Sequence[Results]) -> list[str]:
     if base not in runs[0].setup.methods:
         return []
     lines = [("condition", "benchmark", f"less {base}", "n", "p (Holm)")]
-    for row in paired.comparisons(runs, base).to_dict("records"):
+    for row in comparisons(runs, base).to_dict("records"):
         value, low, high = (f"{row[name]:+.{decimals}f}" for name in (f"less {base}", "low", "high"))
         lines.append(
             (row["method"], row["dataset"], f"{value} [{low}, {high}]", str(row["n"]), f"{row['p (Holm)']:.3f}")

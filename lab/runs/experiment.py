@@ -21,8 +21,7 @@ from lab.results.outcomes import Judged, Outcomes, Score
 from lab.results.stored import COLUMNS, METHOD
 from lab.runs import recordings
 from lab.runs.first_answers import readings
-from lab.runs.manifest import Manifest
-from lab.runs.own_code import own_code
+from lab.runs.manifest import Manifest, own_code
 from lab.runs.run import Episode
 from lab.viewer.steps import Exchange
 from lab.viewer.timeline import Timeline, cause, generic_timeline

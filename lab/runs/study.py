@@ -21,7 +21,7 @@ from lab.machine.faults import MissingData
 from lab.machine.printing import hint
 from lab.models.engines import parse
 from lab.results import tables
-from lab.runs import collecting, paired, recordings
+from lab.runs import collecting, recordings, study_results
 from lab.runs.experiment import BadSetting
 from lab.runs.registry import STUDIES
 from lab.runs.study_results import KEPT, Results
@@ -212,12 +212,12 @@ def register(study: Study) -> Study:
 
 
 def primary(runs: Sequence[Results]) -> pd.DataFrame:
-    """The protocol's comparison in each run: see `lab.runs.paired.primary`; nothing of no runs."""
+    """The protocol's comparison in each run: see `lab.runs.study_results.primary`; nothing of no runs."""
     import pandas as pd
 
     if not runs:
         return pd.DataFrame()
     study = runs[0].of_study
-    rows = paired.primary(runs, study.against, study.primary)
+    rows = study_results.primary(runs, study.against, study.primary)
     data = {(run.backbone, dataset): run.setup.data_of(dataset) for run in runs for dataset in run.setup.datasets}
     return rows.assign(data=[data[row.backbone, row.dataset] for row in rows.itertuples()])

@@ -22,7 +22,7 @@ from lab.notebooks.check import MOST_YOURS, YOURS, lines_of
 from lab.notebooks.documents import NotebookError, module_of, read, tags
 from lab.runs import compare
 from lab.runs.collecting import collect, interrupted
-from lab.runs.own_code import own_code
+from lab.runs.manifest import own_code
 from lab.runs.run import read_lines
 from lab.viewer.transcripts import Transcript
 from sdp.ablation import ABLATIONS
