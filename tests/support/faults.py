@@ -11,7 +11,6 @@ import json
 import os
 import re
 import sqlite3
-import time
 from collections import Counter
 from contextlib import redirect_stderr
 from dataclasses import dataclass, field
@@ -141,7 +140,6 @@ class Outcome:
     books: list[Booked]
     cached: list[dict[str, Any]]
     said: str
-    seconds: float
     stops: int = 0
     faults: list[str] = field(default_factory=list)
 
@@ -155,7 +153,7 @@ class Once(Run):
 
 def campaign(folder: Path, episodes: int, seed: int, workers: int, patience: float) -> Outcome:
     """Play the episodes on threads against a troubled server until each is scored, failed or not measured."""
-    troubled, said, began, stops = Troubled(seed), io.StringIO(), time.monotonic(), 0
+    troubled, said, stops = Troubled(seed), io.StringIO(), 0
     with ChatServer(troubled) as server, patch.object(client, "LONGEST_WAIT", WAIT), redirect_stderr(said):
         said_at_once = patch.object(progress, "LOG_PAUSE", 0.0)
         with patch.dict(os.environ, {"OPENAI_BASE_URL": server.address}):
@@ -169,7 +167,7 @@ def campaign(folder: Path, episodes: int, seed: int, workers: int, patience: flo
             results, usage, not_measured = run.results(), run.usage(), dict(run.not_measured)
     books = [troubled.books[number] for number in sorted(troubled.books)]
     cached = cached_values(folder / "a.sqlite")
-    outcome = Outcome(results, not_measured, usage, books, cached, said.getvalue(), time.monotonic() - began, stops)
+    outcome = Outcome(results, not_measured, usage, books, cached, said.getvalue(), stops)
     outcome.faults = disagreements(outcome, episodes)
     return outcome
 
@@ -216,12 +214,9 @@ def disagreements(outcome: Outcome, episodes: int) -> list[str]:
     sent = {booked.text: booked.tokens for booked in outcome.books if booked.text}
     right = sum(times for path, times in expected(outcome.books).items() if path in RIGHT)
     mine, theirs = totals(outcome.usage), expected(outcome.books)
+    ended = len(outcome.results) + len(outcome.not_measured)
     checks = {
-        f"{len(outcome.results)} episodes and {len(outcome.not_measured)} faults are there, of {episodes}": len(
-            outcome.results
-        )
-        + len(outcome.not_measured)
-        == episodes,
+        f"{ended} episodes and faults are there, of {episodes}": ended == episodes,
         f"{len(outcome.usage)} of {episodes} have accounts": len(outcome.usage) == episodes,
         f"the run counts {dict(mine)}, the server {dict(theirs)}": +mine == +theirs,
         "an episode has neither a result nor an error, or both": all(

@@ -273,19 +273,19 @@ def test_another_process_is_refused_with_the_firsts_name_until_that_is_dead(tmp_
 # --- killed -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["rules", "server"])
 def test_a_run_killed_again_and_again_ends_as_the_undisturbed_one(
-    tmp_path: Path, server: ChatServer, kind: str
+    tmp_path: Path, server: ChatServer, kind: str, count: int
 ) -> None:
-    """benchmarks/campaign_kill.py does this 200 times."""
     server.behave(kills.steady)
     sessions = {
         "rules": partial(kills.rules_session, tasks=TASKS),
         "server": partial(kills.server_session, tasks=TASKS, address=server.address),
     }
-    outcome = kills.disturb(sessions[kind], tmp_path, 10, TASKS, Random(f"20260101-{kind}"))
+    outcome = kills.disturb(sessions[kind], tmp_path, count, TASKS, Random(f"20260101-{kind}"))
     assert outcome.differences == []
-    assert outcome.kills.total() == 10 and min(outcome.kills[when] for when in ("timer", "write", "fsync")) > 0
+    assert outcome.kills.total() == count and min(outcome.kills[when] for when in ("timer", "write", "fsync")) > 0
     assert outcome.torn.total() > 0
 
 
