@@ -304,14 +304,6 @@ def recorded(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> str:
     return "mine"
 
 
-def test_a_replay_adopts_the_settings_of_its_recording(recorded: str, server: ChatServer) -> None:
-    asked = server.count
-    results = collect(Asking(engine=f"replay:{recorded}"), show_progress=False)
-    assert (results.setup.questions, results.setup.seed, results.backbone) == (2, 4, "recorded-a")
-    assert len(results.episodes) == 3 and server.count == asked
-    assert Asking.recorded() == ["mine"]
-
-
 def test_a_setting_that_was_not_recorded_is_refused_by_name(recorded: str) -> None:
     with pytest.raises(BadSetting, match=r"replay:mine was recorded with questions=2, not 1"):
         collect(Asking(engine=f"replay:{recorded}", questions=1), show_progress=False)

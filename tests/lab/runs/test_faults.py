@@ -25,13 +25,10 @@ def test_the_progress_line_names_each_reason(outcome: Outcome) -> None:
     assert reasons == {"429", "500", "time-out", "no connection", "broken body"}
 
 
-def test_what_the_server_did_is_no_failure_of_the_agent_and_is_named(outcome: Outcome) -> None:
+def test_what_the_server_did_is_no_failure_of_the_agent_and_what_the_model_did_is_one(outcome: Outcome) -> None:
     faults = list(outcome.not_measured.values())
     assert any("gave no answer: 500" in fault for fault in faults)  # the hopeless task
     assert all("EndpointError" in fault for fault in faults)
-
-
-def test_an_episode_that_failed_names_what_the_model_did(outcome: Outcome) -> None:
     errors = [str(episode.error) for episode in outcome.results if episode.failed]
     assert all(any(kind in error for kind in ("Malformed", "Refused", "Truncated")) for error in errors)
 

@@ -144,7 +144,8 @@ def test_a_recording_answers_all_operators(recorded: Results, server: ChatServer
     asked = server.count
     replayed = run("replay:mine")
     assert results_of(replayed) == results_of(recorded) and server.count == asked
-    assert (replayed.backbone, replayed.setup.questions) == (recorded.backbone, 2)
+    assert (replayed.backbone, replayed.setup.questions, replayed.setup.seed) == (recorded.backbone, 2, 4)
+    assert Checking.recorded() == ["mine"]
     assert len(read_lines(recorded.folder / "answers.jsonl")) == 12
     known = recordings.usage("checking").set_index("operator")
     assert known["engine"].to_dict() == {"realize": "rules@0.5?seed=4", "validate": "routed-d?temperature=0.5"}

@@ -60,17 +60,6 @@ def allow(monkeypatch: pytest.MonkeyPatch, allowed: Budget) -> None:
     monkeypatch.setattr(budget, "of_environment", lambda: allowed)
 
 
-def test_a_recording_is_served_without_the_model(wanted: Path, tmp_path: Path, server: ChatServer) -> None:
-    played = run(tmp_path, "played", "model-a")
-    played.record()
-    asked = server.count
-    served = run(tmp_path, "served", f"replay:{wanted}")
-    assert server.count == asked > 0
-    assert [episode.result for episode in served.episodes.values()] == [
-        episode.result for episode in played.episodes.values()
-    ]
-
-
 def test_while_recording_a_request_has_one_answer_also_where_it_is_none(
     wanted: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
