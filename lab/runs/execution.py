@@ -32,7 +32,7 @@ from lab.models.client import EndpointError
 from lab.models.rendering import PromptTooLong
 from lab.runs.first_answers import FirstAnswers, paths_of, unread, unreadable
 from lab.runs.run import ENOUGH, Deaths, Episode, Run
-from lab.runs.workers import Cluster, Processes, Threads, WorkerDied
+from lab.runs.workers import Cluster, Crew, Processes, Threads, WorkerDied
 
 # Errors of the operating system (a full disk, a deleted file) are failures of the machine, whichever code raised them:
 # no agent touches the machine itself, and errors of its program in the sandbox are results of that program.
@@ -184,7 +184,7 @@ def _elsewhere(
             yield from Supervisor(threads, run.deaths, here=True).play(tasks, [])
         tasks = []
     if cluster:
-        crew: Threads = Cluster(episode, cluster, max(workers, 0), run.manifest.address)
+        crew: Crew = Cluster(episode, cluster, max(workers, 0), run.manifest.address)
     elif tasks or suspects:
         import joblib
 
@@ -211,7 +211,7 @@ def time_limit() -> float | None:
 class Supervisor:
     """Plays tasks on a crew; iterate over `play` once. here: whether the workers share this process's fate."""
 
-    crew: Threads
+    crew: Crew
     deaths: Deaths
     here: bool = False
     running: dict[Future[Any], tuple[str, float]] = field(default_factory=dict)

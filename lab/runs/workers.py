@@ -39,9 +39,8 @@ EXIT_CODES = re.compile(r"SIG\w+|EXIT\(\d+\)")  # in loky's message, of the work
 POLL_SECONDS = 0.5  # between two checks whether the process that started a worker still lives
 INSTALL = "python -m pip install -r requirements-cluster.txt"
 CONNECT_SECONDS = 10.0
-FILES_PER_WORKER = (
-    4  # a thread has a connection to the server and, for moments, a file; a process has pipes to this one
-)
+# A thread has a connection to the server and, for moments, a file; a process has pipes to this one.
+FILES_PER_WORKER = 4
 SPARE_FILES = 24  # caches, logs, the run's files
 
 Play = Callable[[str], Any]  # task -> what came of its episode (`lab.runs.execution.Ended`)
@@ -55,8 +54,8 @@ class WorkerDied(RuntimeError):
         self.times = times
 
 
-class Threads:
-    """Threads of this process, for episodes that wait for a server. An episode that hangs keeps nobody waiting."""
+class Crew:
+    """Workers that play the episodes of one run."""
 
     def __init__(self, play: Play, workers: int) -> None:
         self._play, self._workers = play, workers
@@ -67,21 +66,7 @@ class Threads:
 
     def submit(self, task: str, alone: bool) -> Future[Any]:
         """Start an episode. alone: no other one is under way, and none will be beside it."""
-        future: Future[Any] = Future()
-
-        def work() -> None:
-            try:
-                future.set_result(self._play(task))
-            except BaseException as error:
-                future.set_exception(error)
-
-        try:
-            # A daemon: Ctrl-C must not wait for a slow server, and a pool's threads are joined at the end.
-            threading.Thread(target=work, name=f"episode {task}", daemon=True).start()
-        except RuntimeError as error:
-            fix = f"take fewer than workers={self._workers}, or raise: ulimit -u, ulimit -v"
-            raise Unavailable(f"{error}: {fix}") from None
-        return future
+        raise NotImplementedError
 
     def result(self, future: Future[Any]) -> Any:
         """What came of an episode that ended. Raises WorkerDied, and Unavailable."""
@@ -98,7 +83,28 @@ class Threads:
         """Let all workers go."""
 
 
-class Processes(Threads):
+class Threads(Crew):
+    """Threads of this process, for episodes that wait for a server. An episode that hangs keeps nobody waiting."""
+
+    def submit(self, task: str, alone: bool) -> Future[Any]:
+        future: Future[Any] = Future()
+
+        def work() -> None:
+            try:
+                future.set_result(self._play(task))
+            except BaseException as error:
+                future.set_exception(error)
+
+        try:
+            # A daemon: Ctrl-C must not wait for a slow server, and a pool's threads are joined at the end.
+            threading.Thread(target=work, name=f"episode {task}", daemon=True).start()
+        except RuntimeError as error:
+            fix = f"take fewer than workers={self._workers}, or raise: ulimit -u, ulimit -v"
+            raise Unavailable(f"{error}: {fix}") from None
+        return future
+
+
+class Processes(Crew):
     """Processes of this machine, of loky. Where one dies the pool is broken, and a new one takes its place."""
 
     def __init__(self, play: Play, workers: int) -> None:
@@ -172,7 +178,7 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-class Cluster(Threads):
+class Cluster(Crew):
     """A cluster's threads. A task whose worker died is played again by another one, as often as Dask allows.
 
     Closing it cancels all that has not begun; an episode under way plays on to its end and counts for nothing.
