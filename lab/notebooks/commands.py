@@ -27,13 +27,9 @@ MOST_CPU = 45  # seconds that a notebook's defaults may cost on synthetic data; 
 
 
 def run(
-    names: Sequence[str],
-    given: Sequence[tuple[str, str]] = (),
-    out: Path | None = None,
-    in_place: bool = False,
-    side_by_side: int = 2,
-    timeout: float | None = None,
-) -> int:
+    names: Sequence[str], given: Sequence[tuple[str, str]] = (), out: Path | None = None, in_place: bool = False,
+    side_by_side: int = 2, timeout: float | None = None,
+) -> int:  # fmt: skip
     """Execute notebooks, by default all, and compare their numbers with expected.yaml; 0 if all came out, else 1.
 
     given: (parameter, text) pairs for all of them. out: folder for the executed copies and, under it, their figures.

@@ -77,16 +77,9 @@ def lines_with_bands(
 
 
 def bars_with_intervals(
-    frame: pd.DataFrame,
-    x: str,
-    y: str,
-    low: str,
-    high: str,
-    hue: str | None = None,
-    axes: Axes | None = None,
-    colors: Mapping[str, Any] | None = None,
-    n: str | None = None,
-) -> Axes:
+    frame: pd.DataFrame, x: str, y: str, low: str, high: str, hue: str | None = None, axes: Axes | None = None,
+    colors: Mapping[str, Any] | None = None, n: str | None = None,
+) -> Axes:  # fmt: skip
     """Bars of `y` over the categories `x`, grouped by `hue`, each with its interval from `low` to `high`.
 
     Categories keep their first-seen order; a category that a hue lacks leaves a gap, a missing interval no whisker.

@@ -176,14 +176,14 @@ class Experiment(ABC):
             raise BadSetting(f"{error}, in {type(self).__module__}.{type(self).__name__}") from None
         asked, setup = engines.with_others(self.engine, self.engines), self
         if asked.kind == "replay":
-            setup = self._as_recorded(getattr(connected(asked.text), "parameters", {}))
+            setup = self._as_recorded(asked.text)
         answering = engines.routed(self.engine, self.engines, setup.operators(), self.method)
         if answering.kind == "replay" and answering.text != asked.text:
             # Every operator has an engine of its own, and so another one answers the rest: it decides.
             return replace(setup, engine=str(answering), engines={}).resolved()
         for operator, other in answering.routes.items():
             if other.kind == "replay":
-                setup._agree(operator, other.text)
+                setup._as_recorded(other.text, operator)
         return replace(setup, engine=engines.seeded(str(answering), setup.seed), engines={}).decided()
 
     @classmethod
@@ -195,28 +195,21 @@ class Experiment(ABC):
         """The same with another engine, for all operators."""
         return replace(self, engine=engine, engines={})
 
-    def _as_recorded(self, recorded: Mapping[str, Any]) -> Self:
-        """The recording's settings in place of those left at their defaults and of those that select tasks."""
-        known = self._known(recorded)
-        for setting in fields(self):
-            asked, there = getattr(self, setting.name), known.get(setting.name)
-            default = setting.default_factory() if setting.default_factory is not MISSING else setting.default
-            if setting.name in known.keys() - set(self.selection) and asked not in (there, default):
-                raise BadSetting(
-                    f"{self.engine} was recorded with {setting.name}={there!r}, not {asked!r}; drop that setting, or "
-                    "record a run with it"
-                )
-        return replace(self, **known)
+    def _as_recorded(self, engine: str, operator: str = "") -> Self:
+        """With the recording's settings in place of those left at their defaults and of those that select tasks.
 
-    def _agree(self, operator: str, engine: str) -> None:
-        """Raise BadSetting unless the recording that answers an operator was made with the settings here."""
+        operator: the one that it answers; it then decides nothing, and must agree with all settings. Raises BadSetting.
+        """
         known = self._known(getattr(connected(engine), "parameters", {}))
-        for name in sorted(known.keys() - set(self.selection)):
-            if known[name] != getattr(self, name):
+        for setting in (setting for setting in fields(self) if setting.name in known.keys() - {*self.selection}):
+            asked, there = getattr(self, setting.name), known[setting.name]
+            default = setting.default_factory() if setting.default_factory is not MISSING else setting.default
+            if asked != there and (operator or asked != default):
                 raise BadSetting(
-                    f"{engine} is to answer {operator} and was recorded with {name}={known[name]!r}, not "
-                    f"{getattr(self, name)!r}; set that, or record a run with what is set"
+                    f"{engine}{f' is to answer {operator} and' if operator else ''} was recorded with "
+                    f"{setting.name}={there!r}, not {asked!r}; drop that setting, set it so, or record a run with it"
                 )
+        return self if operator else replace(self, **known)
 
     def _known(self, recorded: Mapping[str, Any]) -> dict[str, Any]:
         """A recording's settings that are settings here, typed."""

@@ -178,9 +178,10 @@ class Results(experiment.Results[Any]):
         return self.who.among(asked).label
 
     @property
-    def parts(self) -> Iterator[tuple[str, str]]:
+    def parts(self) -> list[tuple[str, str]]:
         """Datasets with methods, in order."""
-        return ((dataset, method) for dataset in self.setup.datasets for method in self.setup.methods_of(dataset))
+        pairs: list[tuple[str, str]] = self.setup.pairs
+        return pairs
 
 
 def _sentences(results: Results, benchmark: str, rows: pd.DataFrame, contrasts: pd.DataFrame) -> str:

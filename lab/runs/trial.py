@@ -79,8 +79,13 @@ class Trial(Experiment):
         setup = cls(study=manifest.parameters["study"], engine=manifest.engine)
         return replace(setup, **setup._known(manifest.parameters))
 
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Benchmarks with the conditions that are played on them, in order."""
+        return [pair for pair in self._declared() if pair not in self.left_out]
+
     def methods_of(self, dataset: str) -> list[str]:
-        return [name for played, name in self._declared() if played == dataset and (played, name) not in self.left_out]
+        return [name for played, name in self.pairs if played == dataset]
 
     @cached_property
     def left_out(self) -> dict[tuple[str, str], str]:
@@ -90,8 +95,8 @@ class Trial(Experiment):
 
     def inputs(self) -> dict[str, str]:
         """Those of all conditions, by benchmark and condition."""
-        pairs = [(dataset, name) for dataset in self.datasets for name in self.methods_of(dataset)]
-        return {f"{'/'.join(pair)}/{name}": key for pair in pairs for name, key in self.part(*pair).inputs().items()}
+        parts = {"/".join(pair): self.part(*pair) for pair in self.pairs}
+        return {f"{pair}/{name}": key for pair, part in parts.items() for name, key in part.inputs().items()}
 
     def data_of(self, dataset: str) -> str:
         """The data of a benchmark: one without official data has synthetic tasks beside another's official ones."""
@@ -103,8 +108,7 @@ class Trial(Experiment):
                 if dataset in self.of.condition(name).plays]  # fmt: skip
 
     def operators(self) -> tuple[str, ...]:
-        parts = (self.part(dataset, method) for dataset in self.datasets for method in self.methods_of(dataset))
-        return tuple(dict.fromkeys(operator for part in parts for operator in part.operators()))
+        return tuple(dict.fromkeys(operator for pair in self.pairs for operator in self.part(*pair).operators()))
 
     def tasks(self) -> list[str]:
         """A method beside the others on each task, so that a stopped run has some of all."""
@@ -175,8 +179,8 @@ class Trial(Experiment):
 
     def _playable(self) -> Self:
         """With the benchmarks and conditions that can be played. Raises BadSetting where there are none."""
-        datasets = tuple(dataset for dataset in self.datasets if self.methods_of(dataset))
-        playing = {name for dataset in datasets for name in self.methods_of(dataset)}
+        datasets = tuple(dict.fromkeys(dataset for dataset, _ in self.pairs))
+        playing = {method for _, method in self.pairs}
         methods = tuple(name for name in self.methods if name in playing)
         if not methods:
             known = ", ".join(condition.name for condition in self.of.conditions)
@@ -263,8 +267,7 @@ class Trial(Experiment):
             named = (*self.of.benchmarks, *(condition.name for condition in self.of.conditions))
             if colon and whose not in named:
                 raise BadSetting(f"options: {option}: no benchmark or condition {whose!r}{hint(whose, named)}")
-            played = [(dataset, method) for dataset in self.datasets for method in self.methods_of(dataset)]
-            parts = [self.part(*pair) for pair in played if not colon or whose in pair]
+            parts = [self.part(*pair) for pair in self.pairs if not colon or whose in pair]
             for part in (part for part in parts if has(part, name)):
                 changed(part, name, self.options[option])  # a value of another type is refused before anything runs
             if not any(has(part, name) for part in parts) and (parts or not colon):
