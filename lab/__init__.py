@@ -14,10 +14,10 @@
 from lab.lazy import front_door
 
 PLACES = {
-    "Condition": "lab.runs.conditions",
+    "Condition": "lab.runs.study",
     "Experiment": "lab.runs.experiment",
     "Ledger": "lab.models.backbone",
-    "Metric": "lab.runs.conditions",
+    "Metric": "lab.runs.study",
     "Prompt": "lab.models.prompts",
     "Results": "lab.runs.experiment",
     "Study": "lab.runs.study",

@@ -119,10 +119,11 @@ def _eval(options: argparse.Namespace) -> int:
     from lab.machine.faults import Unavailable
     from lab.machine.files import write_atomically
     from lab.results import exports
-    from lab.runs import declaration, evaluate
+    from lab.runs import evaluate
+    from lab.runs.registry import STUDIES
 
     if not options.study:
-        print("Studies: " + ", ".join(declaration.names()))
+        print("Studies: " + ", ".join(STUDIES.names()))
         return 0
     if options.out and not options.out.resolve().parent.is_dir():
         raise ValueError(

@@ -16,7 +16,6 @@ import yaml
 from lab.__main__ import main
 from lab.arguments import COMMANDS
 from lab.machine.paths import ROOT
-from lab.notebooks import front_page
 from lab.notebooks.documents import committed, locate, name_of, read
 from lab.notebooks.parameters import resolve
 
@@ -82,19 +81,8 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 
 def test_the_readme_is_a_front_page() -> None:
     assert README.count("\n") <= 150
-    assert front_page.notebooks() in README, "make readme"
     linked = {link for link in LINK.findall(README) if link.endswith(".ipynb")}
     assert linked == {f"notebooks/{name_of(path)}.ipynb" for path in committed()}
-
-
-def test_the_readme_says_how_large_the_methods_are() -> None:
-    told = re.search(r"^The three methods are .*$", README, re.MULTILINE)
-    assert told
-    numbers, counted = (
-        [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", line)]
-        for line in (told[0], front_page.size())
-    )
-    assert numbers == [pytest.approx(count, rel=0.1) for count in counted], "make readme"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -18,7 +18,9 @@ from lab.runs.experiment import BadSetting, score_lines
 from lab.runs.floors import DO_NOTHING, FIRST, LAST, RANDOM, Panel
 from sdp.experiments import audit
 
-DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"][floors.GROUP]
+DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"][
+    floors.PANELS.group
+]
 # The others take a Java process, a game's interpreter, built pairs or official data; all are played by the notebook.
 FAST = ("TravelPlanner", "HotpotQA", "BlocksWorld", "WebShop", "ProcLLM.recipes", "ProcLLM.units")
 
@@ -27,8 +29,8 @@ FAST = ("TravelPlanner", "HotpotQA", "BlocksWorld", "WebShop", "ProcLLM.recipes"
 def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The panels of pyproject.toml, also where an older installation is."""
     monkeypatch.setenv("LAB_RUNS", str(tmp_path))
-    found = [EntryPoint(name, value, floors.GROUP) for name, value in DECLARED.items()]
-    monkeypatch.setattr(floors, "entry_points", lambda group: found)
+    found = [EntryPoint(name, value, floors.PANELS.group) for name, value in DECLARED.items()]
+    monkeypatch.setattr("lab.runs.registry.entry_points", lambda group: found)
 
 
 @pytest.mark.parametrize("name", DECLARED)

@@ -37,10 +37,10 @@ from lab.models.judges import Errors
 from lab.results import display
 from lab.runs import playable
 from lab.runs.collecting import collect, manifest_of
-from lab.runs.comparison import MOST, RunComparison, compare
 from lab.runs.forecast import Estimate, forecast, played
 from lab.runs.manifest import Manifest
 from lab.runs.playable import OnStep, Playable
+from lab.runs.showing import MOST_FLIPPED, RunComparison, compare
 from lab.viewer.timeline import SideBySide, Timeline, side_by_side
 from lab.viewer.transcripts import Transcript
 
@@ -78,7 +78,7 @@ def difference(compared: RunComparison) -> str:
     settings = [f"{name}: first {canonical(first)}, second {canonical(second)}" for name, first, second in pairs]
     lines = [*(settings or ["no setting differs: this is the full loop itself"]), ""]
     text = "\n".join([*lines, *compared.lines()])
-    flipped = compared.flipped.drop(columns="part").head(MOST)
+    flipped = compared.flipped.drop(columns="part").head(MOST_FLIPPED)
     table = f"<p><b>Tasks that flipped</b></p>{display.shown(flipped)._repr_html_()}" if len(flipped) else ""
     return f'<pre style="white-space:pre-wrap">{escaped(text)}</pre>{table}'
 

@@ -68,7 +68,7 @@ def own_checks() -> list[Check]:
     """What the library itself needs."""
     from packaging.specifiers import SpecifierSet
 
-    from lab.runs.cluster import INSTALL as dask
+    from lab.runs.workers import INSTALL as dask
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     supported = SpecifierSet(project["requires-python"])

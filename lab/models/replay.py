@@ -86,7 +86,7 @@ class Replay:
         if answers is None:
             there = sorted(path.parent.name for path in recordings_folder().glob("*/manifest.json"))
             raise MissingRun(
-                f"{engine.name} holds no {ANSWERS} and no {PACKED}: name a run folder made with record=True, or a "
+                f"{engine.name} holds no {ANSWERS} and no {PACKED}: name a run folder of a model, or a "
                 f"recording. Recordings: {', '.join(there) or 'none'}{hint(engine.name, there)}"
             )
         return cls.at(answers.parent, answers.name)

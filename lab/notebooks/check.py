@@ -15,8 +15,7 @@ from lab.notebooks.documents import FOLDER, NotebookError, name_of, read, tags, 
 from lab.notebooks.execute import Job, execute
 from lab.notebooks.normalise import normalise
 from lab.notebooks.parameters import declared
-from lab.results.figures import COMMITTED
-from lab.results.stored import reported
+from lab.results.stored import COMMITTED, reported
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

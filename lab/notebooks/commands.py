@@ -9,31 +9,27 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
 from lab.machine.printing import aligned, visible
 from lab.models.cache import RECORDING
 from lab.models.engines import MODELS, OPENVINO, Engine, parse, split
-from lab.notebooks import answers, expected, register
+from lab.notebooks import expected, front_page, register
 from lab.notebooks.documents import FOLDER, LAST, TRIALS, NotebookError, committed, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.parameters import check_engines, chosen, declared, resolve
-from lab.results import figures, stored
+from lab.results import stored
 from lab.runs import budget, recordings
 
 MOST_CPU = 45  # seconds that a notebook's defaults may cost on synthetic data; three times that is OFF
 
 
 def run(
-    names: Sequence[str],
-    given: Sequence[tuple[str, str]] = (),
-    out: Path | None = None,
-    in_place: bool = False,
-    side_by_side: int = 2,
-    timeout: float | None = None,
-) -> int:
+    names: Sequence[str], given: Sequence[tuple[str, str]] = (), out: Path | None = None, in_place: bool = False,
+    side_by_side: int = 2, timeout: float | None = None,
+) -> int:  # fmt: skip
     """Execute notebooks, by default all, and compare their numbers with expected.yaml; 0 if all came out, else 1.
 
     given: (parameter, text) pairs for all of them. out: folder for the executed copies and, under it, their figures.
@@ -59,8 +55,11 @@ def run(
         return max((_refresh(paths, side_by_side, timeout) for paths in rounds if paths), default=0)
     if names:  # among all of them some have an engine that not every machine has
         check_engines(engine for path in notebooks for engine in _engines(path, given).values())
-    drawn = figures.folder() if os.environ.get("LAB_FIGURES") else out / "figures"
-    return _conclude(_execute(notebooks, values, out, drawn, side_by_side, timeout), out, drawn)
+    drawn = stored.figures_folder() if os.environ.get("LAB_FIGURES") else out / "figures"
+    jobs = [Job(path, out / f"{name_of(path)}.ipynb", values, drawn) for path in notebooks]
+    for job in jobs:  # else a figure that is reported no more would pass with the number of an earlier run
+        (drawn / "results" / f"{job.name}.json").unlink(missing_ok=True)
+    return _conclude(execute(jobs, side_by_side, timeout), out, drawn)
 
 
 def record(
@@ -177,15 +176,6 @@ def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, Engine]:
     )
 
 
-def _execute(
-    notebooks: Sequence[Path], values: dict[str, Any], out: Path, drawn: Path, side_by_side: int, timeout: float | None
-) -> list[Outcome]:
-    jobs = [Job(path, out / f"{name_of(path)}.ipynb", values, drawn) for path in notebooks]
-    # Else a figure that is reported no more would pass with the number of an earlier run.
-    expected.forget((job.name for job in jobs), drawn)
-    return execute(jobs, side_by_side, timeout)
-
-
 def _refresh(notebooks: Sequence[Path], side_by_side: int, timeout: float | None) -> int:
     """Execute notebooks apart, and put in place of the committed ones those that succeeded on the data of these."""
     apart = TRIALS / "in_place"
@@ -196,20 +186,20 @@ def _refresh(notebooks: Sequence[Path], side_by_side: int, timeout: float | None
         shutil.rmtree(apart / "figures" / name_of(path), ignore_errors=True)
     outcomes = []
     for outcome in execute(jobs, side_by_side, timeout):
-        before, now = (stored.reported(outcome.job.name, at) for at in (figures.COMMITTED, outcome.job.figures))
+        before, now = (stored.reported(outcome.job.name, at) for at in (stored.COMMITTED, outcome.job.figures))
         if not outcome.failure and before and now and before.data != now.data:
             why = f"not put in place: it ran on {now}, and what is committed is of {before}; set LAB_DATA to that data"
             outcome = outcome._replace(failure=why)
         outcomes.append(outcome)
-    status = _conclude(outcomes, FOLDER, figures.COMMITTED)
+    status = _conclude(outcomes, FOLDER, stored.COMMITTED)
     # At the end, and only what succeeded: a failing notebook keeps its last good outputs.
     for job in (outcome.job for outcome in outcomes if not outcome.failure):
         drawn = apart / "figures" / job.name
         # Parquet's bytes change with the library that wrote them, and git shows no difference: the CSV has the same.
         for path in (path for path in drawn.rglob("*") if path.is_file() and path.suffix != ".parquet"):
-            write_atomically(figures.COMMITTED / path.relative_to(drawn), path.read_bytes())
+            write_atomically(stored.COMMITTED / path.relative_to(drawn), path.read_bytes())
         write_atomically(job.source, job.output.read_bytes())
-    answers.refresh([job.source for job in jobs])  # which were computed before these results were in place
+    front_page.refresh([job.source for job in jobs])  # which were computed before these results were in place
     return status
 
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
+import multiprocessing
 import os
 import signal
-import subprocess
 import sys
-import threading
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from lab.machine import progress
 from lab.machine.paths import ROOT, official_data
 from lab.machine.scratch import scratch_folder
 from lab.notebooks.documents import LAST, NotebookError, name_of
+from lab.notebooks.worker import work
 
 GRACE = 10.0  # seconds that a stopped worker gets to shut its kernel down
 FOLDER_VARIABLES = ("LAB_DATA", "LAB_CACHE", "LAB_FIGURES", "LAB_RUNS", "LAB_RECORDINGS")
@@ -61,52 +61,37 @@ class Outcome(NamedTuple):
     cpu: float
 
 
-class _Board:
-    """State shared by the threads: the running workers with their lines of progress, and whether all are to stop."""
+@dataclass(frozen=True)
+class _Worker:
+    """A process that executes a job. errors: the file of what it prints. status: of its kernel's line of progress."""
 
-    def __init__(self, bar: progress.Bar) -> None:
-        self._bar = bar
-        self._lock = threading.Lock()
-        self._workers: dict[str, tuple[subprocess.Popen[str], Path]] = {}
-        self.stopping = False
+    job: Job
+    process: SpawnProcess
+    errors: Path
+    status: Path
+    started: float
 
-    def enter(self, name: str, worker: subprocess.Popen[str], status: Path) -> None:
-        """status: the file into which the worker's kernel writes its line of progress."""
-        with self._lock:
-            self._workers[name] = worker, status
-            if self.stopping:  # Ctrl-C came while this worker was being started
-                worker.send_signal(signal.SIGINT)
+    @property
+    def line(self) -> str:
+        """What it is at: `table2_travelplanner · sdp made 12/30 · 8.1 seconds left`."""
+        return " · ".join(filter(None, (self.job.name.split("/")[-1], _text(self.status))))
 
-    def leave(self, name: str) -> None:
-        with self._lock:
-            self._workers.pop(name, None)
-
-    def done(self, outcome: Outcome) -> None:
-        from tqdm import tqdm
-
-        self._bar.update()
-        tqdm.write(f"{outcome.job.name}: {outcome.failure or 'ok'} ({outcome.seconds:.1f} s)", file=sys.stderr)
-
-    def draw(self) -> None:
-        """What each notebook is at: `table2_travelplanner · sdp made 12/30 · 8.1 seconds left | …`."""
-        with self._lock:
-            running = sorted((name, status) for name, (_, status) in self._workers.items())
-        lines = (" · ".join(filter(None, (name.split("/")[-1], _text(status)))) for name, status in running)
-        self._bar.remark = " | ".join(lines)
-        self._bar.show()
-
-    def stop(self) -> None:
-        with self._lock:
-            self.stopping = True
-            workers = [worker for worker, _ in self._workers.values()]
-        for worker in workers:
-            worker.send_signal(signal.SIGINT)
-        deadline = time.monotonic() + GRACE
-        for worker in workers:
-            try:
-                worker.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                worker.kill()
+    def outcome(self, receiver: Connection) -> Outcome:
+        """How the job ended. receiver: of a worker that has sent it, or has ended without a word."""
+        try:
+            failure, cpu = receiver.recv()
+            self.process.join()
+        except EOFError:
+            self.process.join()
+            lines = [line.strip() for line in _text(self.errors).splitlines() if line.strip()] or ["it said nothing"]
+            failure, cpu = f"the worker process ended with status {self.process.exitcode}: {lines[-1]}", 0.0
+        job = self.job
+        if not failure:
+            job.partial.unlink(missing_ok=True)
+            job.failed.unlink(missing_ok=True)
+        elif job.partial.exists():
+            os.replace(job.partial, job.failed)
+        return Outcome(job, failure, time.monotonic() - self.started, cpu)
 
 
 def execute(jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = None) -> list[Outcome]:
@@ -119,6 +104,8 @@ def execute(jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = 
     Raises NotebookError if two jobs have one output, MissingData if LAB_DATA names no folder, KeyboardInterrupt after
     stopping all kernels.
     """
+    from tqdm import tqdm
+
     official_data()  # a LAB_DATA that names no folder is told before anything runs
     first: dict[Path, Job] = {}
     for job in jobs:
@@ -127,26 +114,54 @@ def execute(jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = 
             raise NotebookError(
                 f"{other.source} and {job.source} would both be written to {job.output}; run them apart"
             )
+    left = deque(sorted(jobs, key=lambda job: job.name == LAST))
+    running: dict[Connection, _Worker] = {}
     outcomes: dict[Path, Outcome] = {}
-    with progress.bar(len(jobs), "notebooks", alike=False) as bar:
-        board = _Board(bar)
-        later = [job for job in jobs if job.name == LAST]
-        with ThreadPoolExecutor(max_workers=max(1, side_by_side)) as pool:
-            waiting = {pool.submit(_run, job, board, timeout) for job in jobs if job not in later}
-            try:
-                while waiting or later:
-                    if not waiting:
-                        waiting, later = {pool.submit(_run, job, board, timeout) for job in later}, []
-                    finished, waiting = wait(waiting, progress.PAUSE, FIRST_COMPLETED)
-                    for outcome in (future.result() for future in finished):
-                        outcomes[outcome.job.output] = outcome
-                        board.done(outcome)
-                    board.draw()
-            except BaseException:  # Ctrl-C, too, which is no Exception
-                pool.shutdown(wait=False, cancel_futures=True)
-                board.stop()
-                raise
+    with progress.bar(len(jobs), "notebooks", alike=False) as bar, scratch_folder("lab-run-") as folder:
+        try:
+            while left or running:
+                while left and len(running) < max(1, side_by_side) and not (running and left[0].name == LAST):
+                    receiver, worker = _start(left.popleft(), timeout, Path(folder) / str(len(left)))
+                    running[receiver] = worker
+                ready = wait([*running], progress.PAUSE)
+                for receiver in [receiver for receiver in running if receiver in ready]:
+                    outcome = running.pop(receiver).outcome(receiver)
+                    outcomes[outcome.job.output] = outcome
+                    bar.update()
+                    line = f"{outcome.job.name}: {outcome.failure or 'ok'} ({outcome.seconds:.1f} s)"
+                    tqdm.write(line, file=sys.stderr)
+                bar.remark = " | ".join(sorted(worker.line for worker in running.values()))
+                bar.show()
+        except BaseException:  # Ctrl-C, too, which is no Exception
+            _stop([worker.process for worker in running.values()])
+            raise
     return [outcomes[job.output] for job in jobs]
+
+
+def _start(job: Job, timeout: float | None, folder: Path) -> tuple[Connection, _Worker]:
+    """A new worker, and the connection by which it sends its outcome. folder: of its own."""
+    for own in (folder, job.output.parent):
+        own.mkdir(parents=True, exist_ok=True)
+    # Files, not pipes: nobody reads them meanwhile, and a full pipe would block the worker.
+    errors, status = folder / "errors", folder / "status"
+    spawn = multiprocessing.get_context("spawn")
+    receiver, sender = spawn.Pipe(duplex=False)
+    told = (job.parameters, timeout, _environment(job, status), errors, sender)
+    process = spawn.Process(target=work, args=(job.source, job.output, job.partial, *told), daemon=True)
+    process.start()
+    sender.close()  # so that the worker's end is the pipe's
+    return receiver, _Worker(job, process, errors, status, time.monotonic())
+
+
+def _stop(processes: Iterable[SpawnProcess]) -> None:
+    """Interrupt workers, and kill those that do not shut their kernels down in time."""
+    processes = [process for process in processes if process.pid and process.is_alive()]
+    for process in processes:
+        os.kill(process.pid or 0, signal.SIGINT)
+    deadline = time.monotonic() + GRACE
+    for process in processes:
+        process.join(max(0.0, deadline - time.monotonic()))
+        process.kill()
 
 
 def _environment(job: Job, status: Path) -> dict[str, str]:
@@ -164,65 +179,6 @@ def _environment(job: Job, status: Path) -> dict[str, str]:
     # The order of a printed set would otherwise change from run to run.
     environment.setdefault("PYTHONHASHSEED", "0")
     return environment
-
-
-def _run(job: Job, board: _Board, timeout: float | None) -> Outcome:
-    started = time.monotonic()
-    job.output.parent.mkdir(parents=True, exist_ok=True)
-    with scratch_folder("lab-run-") as folder:
-        # A file, not a pipe: nobody reads it meanwhile, and a full pipe would block the worker.
-        errors, status = Path(folder) / "errors", Path(folder) / "status"
-        worker = _start(job, timeout, _environment(job, status), errors)
-        try:
-            board.enter(job.name, worker, status)
-            failure, cpu = _follow(worker)
-            worker.wait()
-        finally:
-            board.leave(job.name)
-            # Its end tells a worker that outlived us to stop.
-            with contextlib.suppress(BrokenPipeError):
-                _pipe(worker.stdin).close()
-        if failure is None:
-            lines = [line.strip() for line in _text(errors).splitlines() if line.strip()] or ["it said nothing"]
-            failure = f"the worker process ended with status {worker.returncode}: {lines[-1]}"
-    if not failure:
-        job.partial.unlink(missing_ok=True)
-        job.failed.unlink(missing_ok=True)
-    elif job.partial.exists():
-        os.replace(job.partial, job.failed)
-    return Outcome(job, failure, time.monotonic() - started, cpu)
-
-
-def _start(job: Job, timeout: float | None, environment: Mapping[str, str], errors: Path) -> subprocess.Popen[str]:
-    with errors.open("w") as sink:
-        worker = subprocess.Popen(
-            [sys.executable, "-m", "lab.notebooks.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=sink,
-            text=True,
-            env=environment,
-            start_new_session=True,  # a Ctrl-C in the terminal comes to us, and we stop the workers in order
-        )
-    order = {"source": str(job.source), "output": str(job.output), "partial": str(job.partial), "timeout": timeout}
-    # A worker that is already gone says so by its missing events, and no other notebook should suffer.
-    with contextlib.suppress(BrokenPipeError):
-        print(json.dumps({**order, "parameters": dict(job.parameters)}), file=worker.stdin, flush=True)
-    return worker
-
-
-def _follow(worker: subprocess.Popen[str]) -> tuple[str | None, float]:
-    """A worker's failure, "" if it succeeded, None if it ended without a word; and the CPU-seconds that it took."""
-    for line in _pipe(worker.stdout):
-        with contextlib.suppress(ValueError):  # half a line, of a worker that was killed while it wrote
-            event = json.loads(line)
-            return event["failed"], event["cpu"]
-    return None, 0.0
-
-
-def _pipe(stream: IO[str] | None) -> IO[str]:
-    assert stream is not None, "a worker is started with pipes"
-    return stream
 
 
 def _text(path: Path) -> str:

@@ -21,8 +21,7 @@ from lab.machine.reading import damaged, read_text, typed
 from lab.notebooks.documents import FOLDER, NotebookError, committed, name_of, read
 from lab.notebooks.parameters import declared
 from lab.results import display
-from lab.results.figures import COMMITTED, folder, path_of
-from lab.results.stored import METHOD, Reported, Value, reported, write_scores
+from lab.results.stored import COMMITTED, METHOD, Reported, Value, figures_folder, path_of, reported, write_scores
 from lab.runs.experiment import score_lines
 
 if TYPE_CHECKING:
@@ -133,21 +132,15 @@ class Report:
 
     def where(self) -> str:
         """Where this run's figures are, on which data and n, and what the committed ones are of."""
-        line = f"figures and tables: {shown(folder())} ({self.reported})"
+        line = f"figures and tables: {shown(figures_folder())} ({self.reported})"
         there = reported(self.notebook, COMMITTED)
-        if folder() == COMMITTED or there is None:
+        if figures_folder() == COMMITTED or there is None:
             return line
         return f"{line}; those in {shown(COMMITTED)}/ stay as they are ({there})"
 
     def _keep(self) -> None:
         text = json.dumps(self.reported._asdict(), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
         write_atomically(path_of(f"results/{self.notebook}", ".json"), text.encode("utf-8"))
-
-
-def forget(notebooks: Iterable[str], figures: Path | None = None) -> None:
-    """Remove what earlier runs reported, so that a figure no longer reported is found missing."""
-    for notebook in notebooks:
-        ((figures or folder()) / "results" / f"{notebook}.json").unlink(missing_ok=True)
 
 
 def expectations(path: Path = EXPECTATIONS) -> list[Expectation]:

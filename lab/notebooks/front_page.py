@@ -7,29 +7,39 @@ A page marks such a part, and `make readme` writes what stands between:
 
 PARTS lists the names. Some say in brackets which: `claims (ID, ID)`, `figures (NOTEBOOK: FIGURE; FIGURE)`,
 `deviations (PAPER)`. A test holds that every page is current.
+
+The cell behind a notebook's title is its answer box: what the register says of it. Its output is computed from the
+committed results, not from the run around it. So it is written without executing the notebook: by `make readme`, and
+after every in-place run.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder
 from lab.machine.reading import damaged, read_yaml
-from lab.notebooks import answers, deviations, expected, register, scoreboard
-from lab.notebooks.documents import FOLDER, committed, name_of, read
+from lab.notebooks import deviations, expected, register, scoreboard
+from lab.notebooks.documents import FOLDER, committed, load, name_of, read, tags, text_of, write
+from lab.notebooks.normalise import normalise
 from lab.results.exports import EMPTY, markdown
 
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+TAG = "answer"
+ANSWER = 'from lab.notebooks import scoreboard\n\nscoreboard.answer("{}")'
 README = ROOT / "README.md"
 TIMES = FOLDER / "times.yaml"
 METHODS = ("procllm", "sdp", "statefactory")
 TRIED = "4_explore/"  # of no paper, and listed in one row
 SUITE = (*METHODS, "agents", "lab", "worlds")
-ITEM = re.compile(r"(Table|Figure) ([A-Z]\.)?(\d+)")
+ITEM = re.compile(r"Table |Figure |§")
 NAMED = re.compile(r"^(?:Tables?|Figures?) [A-Z\d][^:]*: ")  # of a title: the column beside it says which
 PART = re.compile(
     r"(?P<start><!-- (?P<name>\w+)(?: \((?P<which>[^\n]*?)\))?: made by `make readme` -->\n)"
@@ -136,57 +146,67 @@ def filled(text: str, page: str = "README.md") -> str:
     return PART.sub(computed, text)
 
 
+def answered(notebook: NotebookNode, name: str) -> NotebookNode:
+    """A copy with the answer box of today behind the title; a notebook that no item of a paper names has none."""
+    listed = {item.notebook for paper in register.papers() for item in paper.items}
+    clean = normalise(notebook)
+    clean.cells = [cell for cell in clean.cells if TAG not in tags(cell)]
+    if name in listed and clean.cells:
+        clean.cells.insert(1, _answer_cell(name))
+    return normalise(clean)
+
+
+def stale() -> list[Path]:
+    """The committed notebooks whose answer box is not that of today."""
+    return [path for path in committed() if text_of(answered(read(path), name_of(path))) != text_of(read(path))]
+
+
+def refresh(notebooks: Sequence[Path] | None = None) -> None:
+    """Write today's answer boxes into notebooks, by default all committed ones."""
+    register.committed.cache_clear()  # an in-place run has just written other results
+    register.recorded.cache_clear()
+    for path in committed() if notebooks is None else notebooks:
+        notebook = read(path)
+        new = answered(notebook, name_of(path))
+        if text_of(new) != text_of(notebook):
+            write(new, path)
+
+
+def _answer_cell(name: str) -> NotebookNode:
+    import nbformat
+
+    load()
+    data = {
+        "text/markdown": scoreboard.answer_text(name),
+        "text/plain": "<IPython.core.display.Markdown object>",
+    }
+    output = nbformat.v4.new_output("execute_result", data, execution_count=1)
+    return nbformat.v4.new_code_cell(
+        ANSWER.format(name), outputs=[output], execution_count=1, metadata={"tags": [TAG]}, id="answer"
+    )
+
+
 def main() -> None:
     """Write all parts into all pages, and the answer boxes into the notebooks."""
-    answers.refresh()
+    refresh()
     for path in pages():
         text = path.read_text(encoding="utf-8")
         write_atomically(path, filled(text, path.name).encode("utf-8"))
 
 
 def _items(judged: Iterable[register.PaperFindings], notebook: str) -> str:
-    """ "SDP Figure 2", or "StateFactory Figure 2, Tables 3–5, 18": runs of numbers are drawn together."""
-    papers: dict[str, dict[str, dict[str, list[int]]]] = {}
-    for paper in judged:
-        for entry in (entry for entry in paper.paper.items if entry.notebook == notebook):
-            for item in entry.items:
-                if known := ITEM.fullmatch(item):
-                    kind, appendix, number = known.groups(default="")
-                    kinds = papers.setdefault(paper.paper.paper, {})
-                    kinds.setdefault(kind, {}).setdefault(appendix, []).append(int(number))
-                elif item.startswith("§"):
-                    papers.setdefault(paper.paper.paper, {}).setdefault(item.split()[0], {})
-    return (
-        "; ".join(
-            f"{paper} {', '.join(_numbered(kind, numbers) for kind, numbers in sorted(kinds.items()))}"
-            for paper, kinds in papers.items()
-        )
-        or EMPTY
-    )
+    """ "StateFactory Figure 2, Table 3": the items of each paper that a notebook has; "–" where there is none."""
+    papers: dict[str, list[str]] = {}
+    for findings in judged:
+        for entry in (entry for entry in findings.paper.items if entry.notebook == notebook):
+            papers.setdefault(findings.paper.paper, []).extend(item for item in entry.items if ITEM.match(item))
+    return "; ".join(f"{paper} {', '.join(items)}" for paper, items in papers.items() if items) or EMPTY
 
 
 def _verdicts(judged: Iterable[register.PaperFindings], notebook: str) -> str:
     """ "2 DIFFERENT, 3 NOT RUN" of the claims about a notebook; "–" where there is none."""
     words = Counter(f.verdict.word for f in scoreboard.findings(judged) if f.claim.notebook == notebook)
     return ", ".join(f"{number} {word}" for word, number in sorted(words.items())) or EMPTY
-
-
-def _numbered(kind: str, numbers: dict[str, list[int]]) -> str:
-    """ "Tables 3–5, 18" or "Figures 4, A.2". numbers: by what stands before them, "" or a letter of an appendix."""
-    ranges = [
-        f"{appendix}{first}" + (f"–{appendix}{last}" if last > first else "")
-        for appendix, series in sorted(numbers.items())
-        for first, last in _runs(sorted(series))
-    ]
-    return " ".join(filter(None, [kind + "s" * (sum(map(len, numbers.values())) > 1), ", ".join(ranges)]))
-
-
-def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
-    first = numbers[0]
-    for number, after in pairwise([*numbers, numbers[-1] + 2]):
-        if after > number + 1:
-            yield first, number
-            first = after
 
 
 def _length(path: Path) -> int:

@@ -217,7 +217,9 @@ def forest(judged: Iterable[PaperFindings]) -> Figure:
     axes.axvline(0, color="0.6", linewidth=1)
     axes.set(xlabel="difference in points", ylim=(-0.7, len(shown) - 0.3))
     axes.grid(axis="y", visible=False)
-    figure.suptitle(_title(shown), fontsize="medium")
+    run = sum(finding.on_a_model for finding in shown)
+    title = f"{count(shown)[AGREES]} of {run} headline contrasts that were run agree with the paper\n"
+    figure.suptitle(f"{title}and are better than placebo and null model", fontsize="medium")
     marks = [axes.plot([], [], *mark, **style)[0] for mark, style in MARKS.values()]
     figure.legend(marks, MARKS, loc="outside lower center", ncols=len(MARKS), fontsize="small")
     return figure
@@ -236,15 +238,6 @@ def _draw(axes: Axes, row: int, finding: Finding) -> None:
         if value is not None:
             mark, style = MARKS[name]
             axes.plot(value, row, *mark, **style)
-
-
-def _title(shown: Sequence[Finding]) -> str:
-    words = count(shown)
-    run = sum(finding.on_a_model for finding in shown)
-    return (
-        f"{words[AGREES]} of {run} headline contrasts that were run agree with the paper\n"
-        "and are better than placebo and null model"
-    )
 
 
 def answer(notebook: str) -> Markdown:

@@ -1,81 +1,85 @@
-"""The worker process: executes one notebook with papermill; `lab.notebooks.execute` starts it and reads its events.
+"""The worker process: executes one notebook with papermill; `lab.notebooks.execute` starts it and receives its outcome.
 
-It reads a job as one JSON line from standard input and keeps reading: when the parent goes away, that input ends, and
-the worker stops its kernel and itself. At the end one JSON line goes out: {"failed": "" or message, "cpu": seconds}.
+When the parent goes away, the worker stops its kernel and itself.
 """
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import resource
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 from lab.machine.scratch import scratch_folder
-
-Emit = Callable[[dict[str, Any]], None]
 
 
 class Stop(KeyboardInterrupt):
     """A signal asked for the end; like Ctrl-C it passes through every event loop and lets the kernel be shut down."""
 
 
-class Progress(NamedTuple):
-    """Progress of the worker, in lists that signal handlers can change: the current cell (from 1), why it stops."""
+@dataclass
+class Progress:
+    """Progress of the worker: the current cell, from 1, and why it stops."""
 
-    cell: list[int]
-    reason: list[str]
+    cell: int = 0
+    reason: str = ""
 
 
-def main() -> None:
-    """Execute the job given on standard input; the exit status is 0 even if it failed, as the last event says so."""
-    emit = _private_output()
-    job = json.loads(sys.stdin.readline())
-    progress = Progress([0], [])
-    _listen(progress, job["timeout"])
+def work(
+    source: Path, output: Path, partly: Path, parameters: Mapping[str, Any], timeout: float | None,
+    environment: Mapping[str, str], printed: Path, outcome: Connection,
+) -> None:  # fmt: skip
+    """Execute a notebook; sends what went wrong, "" for nothing, and the CPU-seconds that it took.
+
+    partly: the file that papermill writes cell by cell. timeout: seconds. printed: the file for what is printed.
+    """
+    os.setsid()  # a Ctrl-C in the terminal goes to the parent, which stops its workers in order
+    with printed.open("w") as sink:
+        for descriptor in (1, 2):  # sys.stdout alone would not hold what compiled code prints
+            os.dup2(sink.fileno(), descriptor)
+    os.environ.update(environment)
+    progress = Progress()
+    _listen(progress, timeout)
     try:
         with scratch_folder("lab-kernel-") as folder:
             _use_this_python(Path(folder))
-            _execute(job, progress)
+            _execute(source, output, partly, parameters, progress)
         failure = ""
     except BaseException as error:  # whatever happened, the parent has to hear of it
         failure = _message(error, progress)
     # The kernel has ended, so that it counts, with all processes that it had waited for.
     parts = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    emit({"failed": failure, "cpu": sum(part.ru_utime + part.ru_stime for part in parts)})
-
-
-def _private_output() -> Emit:
-    """Keep standard output for the last line alone: what papermill or a library prints goes to standard error."""
-    channel = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
-    os.dup2(2, 1)  # of the descriptor: sys.stdout alone would not hold what compiled code prints
-    return lambda event: print(json.dumps(event), file=channel, flush=True)
+    outcome.send((failure, sum(part.ru_utime + part.ru_stime for part in parts)))
 
 
 def _listen(progress: Progress, timeout: float | None) -> None:
     """Turn Ctrl-C, a termination, the parent's end and the time limit into a clean stop."""
 
     def stop(number: int, frame: FrameType | None) -> None:
-        progress.reason.append(f"took longer than {timeout:g} s" if number == signal.SIGALRM else "stopped")
+        progress.reason = f"took longer than {timeout:g} s" if number == signal.SIGALRM else "stopped"
         raise Stop
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
         signal.signal(number, stop)
     # An alarm for the whole notebook; papermill's own timeout is for each cell.
     signal.setitimer(signal.ITIMER_REAL, timeout or 0)
-    threading.Thread(target=_stop_at_end_of_input, daemon=True).start()
+    threading.Thread(target=_stop_with_parent, daemon=True).start()
 
 
-def _stop_at_end_of_input() -> None:
-    sys.stdin.read()
-    os.kill(os.getpid(), signal.SIGTERM)  # handlers run in the main thread only, and this is another
+def _stop_with_parent() -> None:
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)  # handlers run in the main thread only, and this is another
 
 
 def _use_this_python(folder: Path) -> None:
@@ -88,7 +92,7 @@ def _use_this_python(folder: Path) -> None:
     os.environ["JUPYTER_PATH"] = os.pathsep.join(filter(None, [str(folder), os.environ.get("JUPYTER_PATH")]))
 
 
-def _execute(job: dict[str, Any], progress: Progress) -> None:
+def _execute(source: Path, output: Path, partly: Path, parameters: Mapping[str, Any], progress: Progress) -> None:
     from lab.notebooks.documents import load, write
 
     load()
@@ -99,17 +103,17 @@ def _execute(job: dict[str, Any], progress: Progress) -> None:
     _register_engine(progress)
     execute = partial(
         papermill.execute_notebook,
-        _no_template(job["source"]),
-        _no_template(job["partial"]),
-        parameters=job["parameters"],
+        _no_template(source),
+        _no_template(partly),
+        parameters=dict(parameters),
         engine_name="lab",
         kernel_name="python3",
         language="python",
         progress_bar=False,
         start_timeout=120,  # papermill's 60 seconds are short for two kernels that start on a busy machine
-        cwd=str(Path(job["source"]).parent),
+        cwd=str(source.parent),
     )
-    write(normalise(answered(execute, progress)), Path(job["output"]))
+    write(normalise(answered(execute, progress)), output)
 
 
 def answered(execute: Callable[[], Any], progress: Progress) -> Any:
@@ -120,14 +124,14 @@ def answered(execute: Callable[[], Any], progress: Progress) -> Any:
     try:
         return execute()
     except RuntimeError as error:
-        if progress.cell[0] or "Kernel didn't respond" not in str(error):
+        if progress.cell or "Kernel didn't respond" not in str(error):
             raise
         return execute()
 
 
-def _no_template(path: str) -> str:
+def _no_template(path: Path) -> str:
     """papermill fills braces in paths from the parameters; a folder may simply be called so."""
-    return path.replace("{", "{{").replace("}", "}}")
+    return str(path).replace("{", "{{").replace("}", "}}")
 
 
 def _register_engine(progress: Progress) -> None:
@@ -140,7 +144,7 @@ def _register_engine(progress: Progress) -> None:
             start = manager.cell_start
 
             def cell_start(cell: Any, cell_index: int, **rest: Any) -> None:
-                progress.cell[0] = cell_index + 1
+                progress.cell = cell_index + 1
                 start(cell, cell_index=cell_index, **rest)
 
             manager.cell_start = cell_start
@@ -153,15 +157,11 @@ def _message(error: BaseException, progress: Progress) -> str:
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
-    at = f"cell {progress.cell[0]}" if progress.cell[0] else "before the first cell"
+    at = f"cell {progress.cell}" if progress.cell else "before the first cell"
     if progress.reason:
-        return f"{at}: {progress.reason[0]}"
+        return f"{at}: {progress.reason}"
     if isinstance(error, DeadKernelError):
         return f"{at}: the kernel died; a crash in compiled code, or the system ran out of memory"
     if isinstance(error, PapermillExecutionError):
         return f"{at}: {error.ename}: {error.evalue}"
     return f"{at}: {type(error).__name__}: {error}"
-
-
-if __name__ == "__main__":
-    main()

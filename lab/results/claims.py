@@ -187,8 +187,3 @@ class Finding(NamedTuple):
 def count(findings: Iterable[Finding]) -> Counter[str]:
     """How many claims have each verdict, by its word."""
     return Counter(finding.verdict.word for finding in findings)
-
-
-def missing(claim: Claim, why: str) -> Finding:
-    """The finding of a claim whose numbers are not stored."""
-    return Finding(claim, Verdict(MISSING, why))

@@ -1,4 +1,4 @@
-"""Outcomes of episodes: scored, failed by the agent, or not measured because the machine failed.
+"""Outcomes of episodes: scored, failed by the agent, or not measured because the machine failed; headlines of runs.
 
     scored         it ran to its end, and its result is scored
     failed         the agent failed it: malformed or refused answers, a prompt that fits no context; it scores 0
@@ -10,7 +10,11 @@ the headline, which it bounds: what the value would be if all of it had scored 0
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+from lab.results.statistics import Comparison, Interval, bootstrap_means, compare, wilson
 
 
 class Readings(NamedTuple):
@@ -83,3 +87,60 @@ class Score(NamedTuple):
     def tasks(self) -> tuple[str, ...]:
         """The tasks of its episodes."""
         return self.episodes or (self.of,)
+
+
+class Headline(NamedTuple):
+    """A mean with its 95 % interval: Wilson's of a rate, which is in percent, else a bootstrap's over what is scored.
+
+    metric: what it is. part: of the run, "" for the whole. n: how many values. unit: "%" for a rate, else "".
+    """
+
+    metric: str
+    part: str
+    n: int
+    value: float
+    low: float
+    high: float
+    unit: str = ""
+
+    def __str__(self) -> str:
+        decimals, unit = (1, f" {self.unit}") if self.unit else (3, "")
+        ends = Interval(self.value, self.low, self.high).ends(f"{{:.{decimals}f}}".format)
+        return f"{', '.join(filter(None, (self.metric, self.part)))} {self.value:.{decimals}f}{unit} {ends}"
+
+
+def headlines(scores: Iterable[Score], metric: str) -> list[Headline]:
+    """The headline of each part of a run, in the order in which they come. metric: the name of the scores."""
+    parts: dict[str, list[Score]] = {}
+    for score in scores:
+        parts.setdefault(score.part, []).append(score)
+    lines = []
+    for part, of_part in parts.items():
+        rate = {score.value for score in of_part} <= {0.0, 1.0}
+        value, low, high = ((100 if rate else 1) * end for end in interval_of(of_part, rate))
+        lines.append(Headline(metric, part, len(of_part), value, low, high, "%" if rate else ""))
+    return lines
+
+
+def paired(first: Sequence[Score], second: Sequence[Score]) -> Comparison:
+    """Two runs' scores of the same things, as many of each stratum; each stratum counts the same.
+
+    Raises ValueError where they are not of the same things.
+    """
+    return compare(_weighted(first), _weighted(second))
+
+
+def interval_of(scores: Sequence[Score], rate: bool) -> Interval:
+    """The mean of some scores: of a rate with Wilson's interval, else a bootstrap's in which strata count the same."""
+    if rate:
+        return wilson(sum(score.value for score in scores), len(scores))
+    strata: dict[str, list[float]] = {}
+    for score in scores:
+        strata.setdefault(score.stratum, []).append(score.value)
+    return bootstrap_means(list(strata.values()))
+
+
+def _weighted(scores: Sequence[Score]) -> dict[str, float]:
+    """What is scored -> its score, weighted so that the mean is that of the strata's means."""
+    sizes = Counter(score.stratum for score in scores)
+    return {score.of: score.value * len(scores) / (len(sizes) * sizes[score.stratum]) for score in scores}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.files import write_atomically
-from lab.results.figures import path_of
+from lab.results.stored import path_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,8 +64,10 @@ def lines_with_bands(
     frame: pd.DataFrame, x: str, y: str, hue: str, low: str, high: str, axes: Axes | None = None
 ) -> Axes:
     """A line per value of `hue`, in first-seen order, with the band between the columns `low` and `high`."""
-    axes = axes or _new_axes()
-    for name, color in _colors(frame[hue]):
+    import matplotlib.pyplot as plt
+
+    axes = axes or plt.subplots()[1]
+    for name, color in _groups(frame[hue]):
         line = frame[frame[hue] == name].sort_values(x)
         axes.plot(line[x], line[y], marker="o", color=color, label=str(name))
         axes.fill_between(line[x], line[low], line[high], color=color, alpha=0.2, linewidth=0)
@@ -75,16 +77,9 @@ def lines_with_bands(
 
 
 def bars_with_intervals(
-    frame: pd.DataFrame,
-    x: str,
-    y: str,
-    low: str,
-    high: str,
-    hue: str | None = None,
-    axes: Axes | None = None,
-    colors: Mapping[str, Any] | None = None,
-    n: str | None = None,
-) -> Axes:
+    frame: pd.DataFrame, x: str, y: str, low: str, high: str, hue: str | None = None, axes: Axes | None = None,
+    colors: Mapping[str, Any] | None = None, n: str | None = None,
+) -> Axes:  # fmt: skip
     """Bars of `y` over the categories `x`, grouped by `hue`, each with its interval from `low` to `high`.
 
     Categories keep their first-seen order; a category that a hue lacks leaves a gap, a missing interval no whisker.
@@ -92,11 +87,12 @@ def bars_with_intervals(
     a palette in first-seen order. n: the column of how many tasks; a bar of fewer than FEW is hollow, without an
     interval, and says its n.
     """
+    import matplotlib.pyplot as plt
     import numpy as np
 
-    axes = axes or _new_axes()
+    axes = axes or plt.subplots()[1]
     categories = list(dict.fromkeys(frame[x]))
-    groups = _groups(frame[hue], colors) if hue else [(None, _colors([y])[0][1])]
+    groups = _groups(frame[hue], colors) if hue else [(None, _groups([y])[0][1])]
     width = 0.8 / len(groups)
     for index, (name, color) in enumerate(groups):
         # Reindexed: a category that this group lacks becomes a gap, and bars stay above their own label.
@@ -185,21 +181,11 @@ def evidence_line(results: pd.DataFrame) -> str:
     return "; ".join(parts)
 
 
-def _groups(names: Iterable[Any], colors: Mapping[str, Any] | None) -> list[tuple[Any, Any]]:
-    if colors is None:
-        return _colors(names)
-    there = set(names)
-    return [(name, color) for name, color in colors.items() if name in there]
-
-
-def _new_axes() -> Axes:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots()[1]
-
-
-def _colors(names: Iterable[Any]) -> list[tuple[Any, Any]]:
+def _groups(names: Iterable[Any], colors: Mapping[str, Any] | None = None) -> list[tuple[Any, Any]]:
+    """The names that there are with their colors: those given, in their order, or a palette's in first-seen order."""
     import seaborn
 
     distinct = list(dict.fromkeys(names))
+    if colors is not None:
+        return [(name, color) for name, color in colors.items() if name in distinct]
     return list(zip(distinct, seaborn.color_palette(PALETTE, len(distinct)), strict=True))

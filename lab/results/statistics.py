@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import numpy as np
 
+    Values = Sequence[float] | np.ndarray
+    Flags = Sequence[bool] | np.ndarray
+
 RESAMPLES = 10_000
 ENUMERATED = 14  # up to 2**14 sign patterns are tried one by one; beyond that they are sampled
 DRAWN_AT_ONCE = 1_000_000  # numbers held in memory at a time while resampling (8 MB)
@@ -89,9 +92,7 @@ def wilson(passes: float, n: float, level: float = 0.95) -> Interval:
     return Interval(rate, min(float(interval.low), rate), max(float(interval.high), rate))
 
 
-def bootstrap_mean(
-    values: Sequence[float] | np.ndarray, seed: int = 0, level: float = 0.95, resamples: int = RESAMPLES
-) -> Interval:
+def bootstrap_mean(values: Values, seed: int = 0, level: float = 0.95, resamples: int = RESAMPLES) -> Interval:
     """The mean of `values`, shape (n,), with a percentile bootstrap interval; the same seed gives the same interval.
 
     A single value has no interval. That of equal values has no width: so much a sample without spread can say.
@@ -102,7 +103,7 @@ def bootstrap_mean(
 
 
 def bootstrap_means(
-    samples: Sequence[Sequence[float] | np.ndarray], seed: int = 0, level: float = 0.95, resamples: int = RESAMPLES
+    samples: Sequence[Values], seed: int = 0, level: float = 0.95, resamples: int = RESAMPLES
 ) -> Interval:
     """The unweighted mean of the samples' means, with a percentile bootstrap interval that resamples each sample.
 
@@ -132,12 +133,7 @@ def bootstrap_means(
 
 
 def cluster_bootstrap(
-    values: Sequence[float] | np.ndarray,
-    clusters: Sequence[object],
-    seed: int = 0,
-    level: float = 0.95,
-    resamples: int = RESAMPLES,
-    among: Sequence[bool] | np.ndarray | None = None,
+    values: Values, clusters: Sequence[object], seed: int = 0, resamples: int = RESAMPLES, among: Flags | None = None
 ) -> Interval:
     """The mean of `values`, shape (n,), with a percentile bootstrap interval that resamples whole clusters.
 
@@ -147,17 +143,11 @@ def cluster_bootstrap(
     Raises ValueError if they differ in length, or if `values` is empty or holds a NaN, or none is counted.
     Source: Field and Welsh 2007, Bootstrapping clustered data.
     """
-    return _percentiles(*_resampled(values, clusters, among, seed, resamples), level)
+    return _percentiles(*_resampled(values, clusters, among, seed, resamples))
 
 
 def cluster_contrast(
-    values: Sequence[float] | np.ndarray,
-    clusters: Sequence[object],
-    first: Sequence[bool] | np.ndarray,
-    second: Sequence[bool] | np.ndarray,
-    seed: int = 0,
-    level: float = 0.95,
-    resamples: int = RESAMPLES,
+    values: Values, clusters: Sequence[object], first: Flags, second: Flags, seed: int = 0, resamples: int = RESAMPLES
 ) -> Interval:
     """The mean of `values` among the first less that among the second, both from the same resamples of clusters.
 
@@ -166,15 +156,11 @@ def cluster_contrast(
     # One seed draws the same clusters for both, so that what a cluster's values share is not counted twice.
     first_mean, first_means = _resampled(values, clusters, first, seed, resamples)
     second_mean, second_means = _resampled(values, clusters, second, seed, resamples)
-    return _percentiles(first_mean - second_mean, first_means - second_means, level)
+    return _percentiles(first_mean - second_mean, first_means - second_means)
 
 
 def _resampled(
-    values: Sequence[float] | np.ndarray,
-    clusters: Sequence[object],
-    among: Sequence[bool] | np.ndarray | None,
-    seed: int,
-    resamples: int,
+    values: Values, clusters: Sequence[object], among: Flags | None, seed: int, resamples: int
 ) -> tuple[float, np.ndarray]:
     """The mean, and that of each resample of clusters, shape (resamples,).
 
@@ -218,12 +204,12 @@ def _drawn(clusters: int, seed: int, resamples: int) -> np.ndarray:
     return np.random.default_rng(seed).multinomial(clusters, np.full(clusters, 1 / clusters), size=resamples)
 
 
-def _percentiles(value: float, means: np.ndarray, level: float) -> Interval:
+def _percentiles(value: float, means: np.ndarray) -> Interval:
     import numpy as np
 
     if np.isnan(means).all():
         return Interval(value, math.nan, math.nan)
-    low, high = np.nanquantile(means, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.nanquantile(means, [0.025, 0.975])
     return Interval(value, min(float(low), value), max(float(high), value))
 
 
@@ -247,19 +233,18 @@ def decompose(scores: Sequence[Sequence[float]] | np.ndarray) -> Noise:
     return Noise(*(math.sqrt(part) for part in (within, task, within / matrix.size, whole / matrix.size)))
 
 
-def smallest_difference(interval: Interval, power: float = 0.8, level: float = 0.95) -> float:
+def smallest_difference(interval: Interval) -> float:
     """The smallest true difference that a sample as large as that behind `interval` would have shown.
 
-    interval: of a difference, at `level`. power: the chance of showing it, by a two-sided test.
+    interval: of a difference, at 95 %. The chance of showing it is 80 %, by a two-sided test.
     Source: Bloom 1995, Minimum detectable effects.
     """
     from scipy.stats import norm
 
-    two_sided = float(norm.ppf((1 + level) / 2))
-    return (interval.high - interval.low) / 2 * (1 + float(norm.ppf(power)) / two_sided)
+    return (interval.high - interval.low) / 2 * (1 + float(norm.ppf(0.8)) / float(norm.ppf((1 + 0.95) / 2)))
 
 
-def holm(p_values: Sequence[float] | np.ndarray) -> list[float]:
+def holm(p_values: Values) -> list[float]:
     """The p-values of one family of tests, adjusted so that all of them together err with the stated chance at most.
 
     In the order given. Raises ValueError for what is no p-value.
@@ -304,7 +289,7 @@ def compare(a: Mapping[str, float], b: Mapping[str, float], seed: int = 0) -> Co
     )
 
 
-def sign_flip(differences: Sequence[float] | np.ndarray, seed: int = 0, draws: int = RESAMPLES) -> tuple[float, bool]:
+def sign_flip(differences: Values, seed: int = 0, draws: int = RESAMPLES) -> tuple[float, bool]:
     """Two-sided p-value that paired differences, shape (n,), are symmetric about 0, and whether it is exact.
 
     Exact by enumeration with at most ENUMERATED non-zero differences; else sampled, the observed signs counted

@@ -1,10 +1,12 @@
-"""What notebooks and recordings store beside tables: reported figures and per-task scores; and who reads them.
+"""What notebooks and recordings store: tables, figures, reported numbers and per-task scores; and who reads them.
 
+    figures/STEM.csv, .pdf, …              tables and figures
     figures/results/NOTEBOOK.json         the figures that it reported, by name
     figures/results/NOTEBOOK.scores.csv   one line a task: benchmark, condition, engine, value
     data/recordings/NAME/scores.csv       the same of a recorded run
 
-Claims (lab/results/claims.py) rest on these and on the tidy tables beside the first two, and on nothing else.
+Claims (lab/results/claims.py) rest on these and on nothing else. The committed `figures/` are written by an in-place
+run alone (lab/notebooks/commands.py); whoever changes a parameter or tries other data draws into another folder.
 """
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lab.machine.files import write_atomically
-from lab.machine.paths import recordings_folder
+from lab.machine.paths import ROOT, recordings_folder, runs_folder
 from lab.machine.printing import visible
 from lab.machine.reading import read_json, read_table
-from lab.results import figures
 
 if TYPE_CHECKING:
     import pandas as pd
 
+COMMITTED = ROOT / "figures"
 Value = float | int | str | bool
 # metric: of which each benchmark has one. role: method, ceiling, or floor (a null model or an agent without skill).
 # data: "official" or "synthetic". run: "replay:NAME" of a recording, else method and condition of the run. value: in
@@ -79,11 +81,29 @@ class Scores(NamedTuple):
         return sum(self.values[task] for task in tasks) / len(tasks)
 
 
+def figures_folder() -> Path:
+    """`LAB_FIGURES` if set (the notebook runner sets it), else `figures/` in the folder of runs."""
+    return Path(os.environ.get("LAB_FIGURES") or runs_folder() / "figures")
+
+
+def path_of(stem: str, suffix: str) -> Path:
+    """The file of a figure; stem may hold folders ("1_sdp/table2"), suffix has its dot.
+
+    Raises ValueError if the stem leads out of the folder.
+    """
+    path = figures_folder() / f"{stem}{suffix}"  # with_suffix would cut a stem at its last dot
+    if not path.resolve().is_relative_to(figures_folder().resolve()):
+        raise ValueError(
+            f"figure name {stem!r} leads out of {figures_folder()}; use a plain name such as '1_sdp/table2'"
+        )
+    return path
+
+
 def write_scores(notebook: str, frames: list[pd.DataFrame]) -> None:
     """Write a notebook's score file; without frames, remove an earlier one."""
     import pandas as pd
 
-    path = figures.path_of(f"results/{notebook}", SUFFIX)
+    path = path_of(f"results/{notebook}", SUFFIX)
     if not frames:
         path.unlink(missing_ok=True)
         return
@@ -96,7 +116,7 @@ def reported(notebook: str, folder: Path | None = None) -> Reported | None:
 
     Raises DamagedFile.
     """
-    path = (folder or figures.folder()) / "results" / f"{notebook}.json"
+    path = (folder or figures_folder()) / "results" / f"{notebook}.json"
     return read_json(path, Reported) if os.path.lexists(path) else None
 
 
@@ -109,15 +129,15 @@ class Stored:
 
     def __init__(self, folder: str = "committed") -> None:
         """folder: "committed"; "auto", as the class says; or a folder of figures, whatever it was run on."""
-        self._own = {"auto": figures.folder, "committed": lambda: figures.COMMITTED}.get(folder, lambda: Path(folder))()
+        self._own = {"auto": figures_folder, "committed": lambda: COMMITTED}.get(folder, lambda: Path(folder))()
         self._chosen = folder != "auto"
         self._tables: dict[Path, pd.DataFrame] = {}
 
     def folder(self, notebook: str) -> Path:
         """Where a notebook's results are taken from."""
-        own, committed = reported(notebook, self._own), reported(notebook, figures.COMMITTED)
+        own, committed = reported(notebook, self._own), reported(notebook, COMMITTED)
         fits = own is not None and committed is not None and _replaces(own, committed)
-        return self._own if self._chosen or fits else figures.COMMITTED
+        return self._own if self._chosen or fits else COMMITTED
 
     def report(self, notebook: str) -> Reported | None:
         """What a notebook reported."""
@@ -135,7 +155,7 @@ class Stored:
     @cached_property
     def scores(self) -> Mapping[Side, Scores]:
         """The per-task scores of all notebooks and recordings; of a side that is stored twice, the larger."""
-        folders = {folder / "results" for folder in (self._own, figures.COMMITTED)}
+        folders = {folder / "results" for folder in (self._own, COMMITTED)}
         names = {
             path.relative_to(folder).as_posix().removesuffix(SUFFIX)
             for folder in folders
@@ -159,7 +179,11 @@ def _replaces(own: Reported, committed: Reported) -> bool:
 
 def _read_scores(path: Path) -> list[Scores]:
     """The sides of a score file. Raises DamagedFile."""
-    frame = read_table(path, COLUMNS, ("value",))
+    return sides_of(read_table(path, COLUMNS, ("value",)))
+
+
+def sides_of(frame: pd.DataFrame) -> list[Scores]:
+    """The sides of a table with the columns of COLUMNS."""
     keys = [*Side._fields, "metric", "role", "evidence", "data", "run"]
     return [
         Scores(Side(*side), metric, role, evidence, data, run, dict(zip(group["task"], group["value"], strict=True)))

@@ -16,8 +16,8 @@ from lab.results import display, exports
 from lab.results.display import ANSWERS, SOURCE, THIS_RUN
 from lab.results.display import shown as shown  # a cell ends with tables.shown(frame, decimals=3)
 from lab.results.exports import EMPTY
-from lab.results.figures import path_of
 from lab.results.latex import latex
+from lab.results.stored import path_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,18 +41,10 @@ Row = dict[str, Any]
 
 
 def row(
-    method: str,
-    backbone: str,
-    metric: str,
-    value: float | None,
-    *,
-    evidence: str,
-    source: str,
-    n: int | None = None,
-    interval: tuple[float, float] | None = None,
-    outcomes: Outcomes | None = None,
+    method: str, backbone: str, metric: str, value: float | None, *, evidence: str, source: str, n: int | None = None,
+    interval: tuple[float, float] | None = None, outcomes: Outcomes | None = None,
     bounds: tuple[float, float] | None = None,
-) -> Row:
+) -> Row:  # fmt: skip
     """One checked row of a results table; value, interval and bounds in the metric's own unit.
 
     outcomes: how the episodes behind the number came out; where a model was asked, three more columns say in percent
@@ -92,23 +84,16 @@ def rate_row(
 
 
 def mean_row(
-    method: str,
-    backbone: str,
-    metric: str,
-    values: Sequence[float] | np.ndarray,
-    evidence: str = "measured",
-    source: str = "this run",
-    seed: int = 0,
-    outcomes: Outcomes | None = None,
-    top: float | None = None,
-) -> Row:
+    method: str, backbone: str, metric: str, values: Sequence[float] | np.ndarray, evidence: str = "measured",
+    source: str = "this run", outcomes: Outcomes | None = None, top: float | None = None,
+) -> Row:  # fmt: skip
     """The mean of per-task scores, shape (n,), in their unit, with its 95 % bootstrap interval.
 
     top: the highest score that there can be, if there is one; the bounds need it, and take 0 for the lowest.
     """
     from lab.results.statistics import bootstrap_mean
 
-    mean = bootstrap_mean(values, seed)
+    mean = bootstrap_mean(values)
     bounds = outcomes.bounds(float(sum(values)), len(values), top) if outcomes and top is not None else None
     options: dict[str, Any] = {"evidence": evidence, "source": source, "n": len(values), "outcomes": outcomes}
     return row(method, backbone, metric, mean.value, **options, interval=(mean.low, mean.high), bounds=bounds)

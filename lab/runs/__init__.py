@@ -11,7 +11,7 @@ A run is named by its folder, or by any part of its name that no other run has, 
 from lab.lazy import front_door
 
 PLACES = {
-    "compare": "lab.runs.comparison",
+    "compare": "lab.runs.showing",
     "find": "lab.runs.catalogue",
     "runs": "lab.runs.catalogue",
     "show": "lab.runs.showing",

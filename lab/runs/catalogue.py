@@ -1,4 +1,4 @@
-"""The runs on disk: a table of them, and the run that a name means.
+"""The runs on disk: the folder of a new one, a table of them all, and the run that a name means.
 
 Runs are read without being opened, so that nothing of them changes. A folder that is damaged has its row, too.
 """
@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.faults import DamagedFile
-from lab.machine.paths import runs_folder, shown
+from lab.machine.paths import notebook_name, runs_folder, shown
 from lab.machine.printing import hint, visible
-from lab.machine.reading import MANIFEST
+from lab.machine.reading import MANIFEST, damaged
 from lab.models.replay import MissingRun
 from lab.runs.manifest import Manifest
 from lab.runs.run import EPISODES, FAULTS, LOCK, USAGE, writer
@@ -21,9 +22,46 @@ from lab.runs.run import EPISODES, FAULTS, LOCK, USAGE, writer
 if TYPE_CHECKING:
     import pandas as pd
 
+LONGEST_PART = 60  # characters of an engine string or a condition in a folder's name
 MOST = 12  # candidates that an error lists
 FILES = (MANIFEST, EPISODES, FAULTS, USAGE)  # not the lock, which also those take who only look
 COLUMNS = ("date", "method", "engine", "done", "planned", "state", "folder")
+
+
+def folder_for(manifest: Manifest, condition: str) -> Path:
+    """The folder of an experiment: `runs/NOTEBOOK/ENGINE CONDITION n=COUNT HASH`.
+
+    It is named after the notebook that plays it first; others that play the same experiment share it. Outside of
+    notebooks the run's method takes the notebook's place.
+    """
+    runs = runs_folder()
+    words = [_plain(manifest.engine), _plain(condition), f"n={len(manifest.tasks)}", manifest.digest[:6]]
+    wanted = Path(_plain(notebook_name() or manifest.method)) / " ".join(word for word in words if word)
+    link = index() / manifest.digest
+    try:  # a link is made whole or not at all, and by one process only
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(Path("..") / wanted)
+    except FileExistsError:
+        known = re.fullmatch(r"\.\./([^/.][^/]*/[^/]+ [0-9a-f]{6})", os.readlink(link) if link.is_symlink() else "")
+        if not known:
+            links = link.parent
+            at = link if links.is_dir() else links
+            why = "it should be a link to a run's folder" if at == link else "it should be a folder"
+            copied = f" with {links}: these runs were copied with their links followed" if link.is_dir() else ""
+            remedy = f"Delete it{copied}. It is made again, and the runs themselves stay as they are"
+            raise damaged(at, why, remedy) from None
+        wanted = Path(known[1])
+    return runs / wanted
+
+
+def index() -> Path:
+    """The folder of links from an experiment's digest to its run folder."""
+    return runs_folder() / ".by_hash"
+
+
+def _plain(text: str) -> str:
+    """Text that is safe in a folder's name in any shell that quotes it."""
+    return "".join(c if c.isalnum() or c in " @.,+=_-" else "-" for c in text)[:LONGEST_PART].strip()
 
 
 def runs() -> pd.DataFrame:

@@ -10,21 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 from lab.machine import progress
 from lab.machine.faults import DamagedFile, Unavailable
 from lab.machine.paths import runs_folder
+from lab.machine.scratch import scratch_folder
 from lab.models import engines
-from lab.models.backbone import Backbone, Ledger, by_operator, summed
+from lab.models.backbone import Ledger, by_operator, summed
 from lab.models.cache import tell_damaged
 from lab.models.connect import connected
-from lab.runs import budget, open_files, recordings
+from lab.runs import budget, recordings
+from lab.runs.catalogue import folder_for
 from lab.runs.execution import ACCOUNTS, Played, play_all
 from lab.runs.experiment import BadSetting, Experiment, Results, score_lines
 from lab.runs.first_answers import FirstAnswers
 from lab.runs.manifest import Manifest
-from lab.runs.run import Episode, Run, folder_for, when_free
+from lab.runs.run import Episode, Run, when_free
+from lab.runs.workers import allow_open_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,16 +49,14 @@ def collect(
     cluster: str = "",
     *,
     run: str = "",
-    record: bool | None = None,
     show_progress: bool = True,
 ) -> R_co:
     """Play what the run does not have yet, and return the whole run, as the experiment's own class of `Results`.
 
     workers: how many episodes at a time; 0 for 8 threads with an endpoint, one at a time with a local model, processes
     with rules where the run is long enough for them. cluster: the address of a Dask scheduler, "tcp://host:8786" (see
-    lab/runs/cluster.py); workers=0 is then every thread that it has. run: a folder (a name goes under `runs/`) in place
-    of one that is named after notebook, engine and condition. record: keep the answers for `replay:`; by default only a
-    model's.
+    lab/runs/workers.py); workers=0 is then every thread that it has. run: a folder (a name goes under `runs/`) in place
+    of one that is named after notebook, engine and condition. A model's answers are kept for `replay:`.
     A run that another process writes is waited for. Where the budget of `lab record` is spent, the results are those of
     the finished groups.
     Raises ManifestMismatch if the folder holds another experiment, BudgetSpent if nothing was finished, Unavailable if
@@ -65,15 +66,15 @@ def collect(
         raise BadSetting(
             f"workers={workers}: state how many episodes to play at a time, or 0 for what suits the engine"
         )
-    how: dict[str, Any] = {"record": record, "show_progress": show_progress}
-    setup = cast(Experiment, experiment).prepared(partial(collect, workers=workers, cluster=cluster, **how)).resolved()
+    another = partial(collect, workers=workers, cluster=cluster, show_progress=show_progress)
+    setup = cast(Experiment, experiment).prepared(another).resolved()
     manifest = manifest_of(setup)
     folder = runs_folder() / run if run else folder_for(manifest, setup.condition)
     spent: budget.BudgetSpent | None = None
     with when_free(lambda: Run(folder, manifest)) as opened, _noted(setup, opened):
         _announce(setup, opened.pending())
         try:
-            play_all(opened, **_playing(setup, opened, workers, cluster, record), show_progress=show_progress)
+            play_all(opened, **_playing(setup, opened, workers, cluster), show_progress=show_progress)
         except budget.BudgetSpent as error:
             spent = error
         episodes, not_measured = by_group(setup, manifest.tasks, opened.episodes, opened.not_measured)
@@ -91,7 +92,7 @@ def collect(
     return results
 
 
-def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record: bool | None) -> dict[str, Any]:
+def _playing(setup: Experiment, opened: Run, workers: int, cluster: str) -> dict[str, Any]:
     """How the pending episodes of a run are played, for `play_all`; what answers and the machine are tried out."""
     backbone, kinds = connected(setup.engine), setup.who.kinds
     by_models = not kinds.isdisjoint(engines.MODELS)
@@ -102,12 +103,10 @@ def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record:
         if hasattr(backbone, "try_out"):
             # A wrong address or key is reported before the first episode, not after its patience.
             backbone.try_out()
-        open_files.allow(min(crew, pending))
+        allow_open_files(min(crew, pending))
     first = _first_answers(opened) if by_models else None
-    recorded = by_models if record is None else record
-    episode = partial(play_booked, setup, recorded)
     settings = {"backend": backend, "cluster": cluster, "title": _title(setup), "sparing": not workers, "first": first}
-    return {"play": episode, "workers": crew, **settings}
+    return {"play": partial(play_booked, setup), "workers": crew, **settings}
 
 
 @contextmanager
@@ -127,8 +126,9 @@ def _title(setup: Experiment) -> str:
 
 
 def _announce(setup: Experiment, tasks: Sequence[str]) -> None:
-    """Say how many calls of a model these episodes take, where that is known."""
-    if asked := _asked_of_models(setup, tasks):
+    """Say how many calls of a model these episodes take, where the experiment knows it."""
+    counted = (setup.calls(task).items() for task in tasks)
+    if asked := sum(n for calls in counted for name, n in calls if setup.who.of(name).kind in engines.MODELS):
         progress.say(
             f"{_title(setup)}: {asked:,} calls of a model before it ends, less what is cached; one more for each "
             "answer that cannot be read"
@@ -137,23 +137,20 @@ def _announce(setup: Experiment, tasks: Sequence[str]) -> None:
 
 def _report(results: Results[Any]) -> None:
     """Say how many prompts were cut and how the answers were read, where a model was asked."""
-    if sentence := cut_prompts(results):
-        progress.say(sentence)
+    parts = [part for task in results.episodes for part in (results.usage.get(task) or {}).values()]
+    if cut := _cut(parts).get("cut"):
+        calls = sum(part["calls"] for part in parts)
+        progress.say(f"{cut:,} of {calls:,} prompts were longer than the engine's context, and were cut")
     if readings := results.outcomes().readings:
         progress.say(f"{_title(results.setup)}: {readings}", passing=True)
-
-
-def cut_prompts(results: Results[Any]) -> str:
-    """A sentence on prompts that were cut to fit the engine's context, "" where none was."""
-    parts = [part for task in results.episodes for part in (results.usage.get(task) or {}).values()]
-    calls, cut = sum(part["calls"] for part in parts), _cut(parts).get("cut")
-    return f"{cut:,} of {calls:,} prompts were longer than the engine's context, and were cut" if cut else ""
 
 
 def manifest_of(setup: Experiment) -> Manifest:
     """What a resolved experiment's run is known by."""
     backbone = connected(setup.engine)
-    address, tasks = getattr(backbone, "address", "rules"), held_by(backbone, setup)
+    # Of a recording that is replayed, the tasks that it holds.
+    held, every = set(getattr(backbone, "tasks", ())), setup.tasks()
+    address, tasks = getattr(backbone, "address", "rules"), [task for task in every if task in held] or list(every)
     read_by = f"{type(setup).__module__}:{type(setup).__qualname__}"
     identity = setup.who.identity
     return Manifest.of(setup.method, identity, address, setup.parameters(), tasks, setup.sources, read_by)
@@ -167,19 +164,17 @@ def _first_answers(run: Run) -> FirstAnswers:
     return first
 
 
-def play_booked(setup: Experiment, record: bool, task: str) -> Played:
+def play_booked(setup: Experiment, task: str) -> Played:
     """Play one episode with a ledger of its own, within the budget of `lab record`, of which rules take nothing.
 
-    record: keep the answers. Raises BudgetSpent before the work, and what the work raises, with its accounts attached
-    (see `lab.runs.playing`).
+    Raises BudgetSpent before the work, and what the work raises, with its accounts attached (see `lab.runs.execution`).
     """
-    allowed = budget.of_environment()
-    if not setup.who.kinds.isdisjoint(engines.MODELS):
+    allowed, by_models = budget.of_environment(), not setup.who.kinds.isdisjoint(engines.MODELS)
+    if by_models:
         allowed.check()
-    ledger = Ledger(connected(setup.engine), record)
+    ledger = Ledger(connected(setup.engine), record=by_models)
     try:
-        player, name = setup.player(task)
-        result = player.play(name, ledger)
+        result = setup.play(task, ledger)
     except Exception as error:
         # An exception takes any attribute; a class of our own around it would hide which error it was.
         setattr(error, ACCOUNTS, Played(None, by_operator(ledger.calls), ledger.recorded))
@@ -187,20 +182,6 @@ def play_booked(setup: Experiment, record: bool, task: str) -> Played:
     finally:
         allowed.book(sum(call.paid for call in ledger.calls))
     return Played(result, by_operator(ledger.calls), ledger.recorded)
-
-
-def _asked_of_models(setup: Experiment, tasks: Iterable[str]) -> int:
-    """How many calls of these episodes go to a model, as far as the experiment knows them."""
-    answering = setup.who
-    players = map(setup.player, tasks)
-    counted = (player.calls(name).items() for player, name in players)
-    return sum(n for calls in counted for name, n in calls if answering.of(name).kind in engines.MODELS)
-
-
-def held_by(backbone: Backbone, setup: Experiment) -> list[str]:
-    """The tasks that a recording holds, where one is replayed; of any other backbone, all."""
-    held, tasks = set(getattr(backbone, "tasks", ())), setup.tasks()
-    return [task for task in tasks if setup.recorded_as(task) in held] or list(tasks)
 
 
 def costs(
@@ -254,3 +235,28 @@ def by_group(
     groups = {task: setup.group(task) for task in tasks}
     episodes = {task: played[task] for task, group in groups.items() if group not in torn}
     return episodes, {task: why[group] for task, group in groups.items() if group in why}
+
+
+class Resumed(NamedTuple):
+    """kept: episodes that were there after the interruption. played: those after it. untouched: the first stayed as
+    they were, byte for byte.
+    """
+
+    kept: int
+    played: int
+    untouched: bool
+
+
+def interrupted(collect: Callable[..., Any], setup: Experiment, after: int) -> Resumed:
+    """Play an experiment in a folder of its own, cut its file off after so many episodes, and play it again.
+
+    collect: `lab.collect`, or a paper's.
+    """
+    with scratch_folder("interrupted-") as folder:
+        file = folder / "episodes.jsonl"
+        collect(setup, run=str(folder), show_progress=False)
+        kept = file.read_bytes().splitlines(keepends=True)[:after]
+        file.write_bytes(b"".join(kept))
+        collect(setup, run=str(folder), show_progress=False)
+        lines = file.read_bytes().splitlines(keepends=True)
+    return Resumed(len(kept), len(lines) - len(kept), lines[: len(kept)] == kept)

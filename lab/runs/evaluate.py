@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lab.machine import progress, yaml12
 from lab.machine.printing import aligned
 from lab.results import floors, tables
-from lab.results.stored import METHOD, Scores, Side, Stored
-from lab.runs import paired
+from lab.results.stored import Stored, sides_of
 from lab.runs.collecting import collect, manifest_of
-from lab.runs.declaration import named
 from lab.runs.experiment import BadSetting, score_lines
 from lab.runs.forecast import forecast
+from lab.runs.registry import STUDIES
 from lab.runs.study import Study
-from lab.runs.study_results import Results
+from lab.runs.study_results import Results, comparisons
 from lab.runs.trial import Trial
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class Block(NamedTuple):
 
 def plan(options: Namespace) -> Plan:
     """The plan of the arguments of `python -m lab eval`. Raises BadSetting, BadSetting."""
-    declared = named(options.study)
+    declared = STUDIES.named(options.study)
     settings = {
         "data": options.data, "limit": options.limit,
         "benchmarks": tuple(filter(None, options.benchmarks.split(","))), "conditions": tuple(options.conditions),
@@ -155,17 +154,14 @@ def _rows(plan: Plan, settings: Mapping[str, Any], runs: Sequence[Results], stor
 def _standings(run: Results, stored: Stored) -> dict[tuple[str, str], tuple[str, str]]:
     """(condition, first metric) -> text of the best agent without skill on its tasks, text of the headroom above it."""
     standings = {}
-    study, lines = run.of_study, score_lines(run)
-    for (benchmark, name, engine), rows in lines.groupby(["benchmark", "condition", "engine"], sort=False):
-        values = dict(zip(rows["task"], rows["value"], strict=True))
-        first = rows.iloc[0]
-        side = Side(benchmark, name, engine)
-        scores = Scores(side, first["metric"], METHOD, first["evidence"], first["data"], first["run"], values)
+    study = run.of_study
+    for scores in sides_of(score_lines(run)):
         standing = floors.standing(scores, stored, study.lower)
         if standing["floor agent"]:
             floor = f"{study.scale / 100 * standing['best floor']:.{study.decimals}f}"
             words = f"{floor} ({standing['floor agent']}, {standing['floor on']})"
-            standings[study.label(run, name), study.headline_of(benchmark)] = words, f"{standing['headroom']:.2f}"
+            row = study.label(run, scores.side.condition), study.headline_of(scores.side.benchmark)
+            standings[row] = words, f"{standing['headroom']:.2f}"
     return standings
 
 
@@ -175,7 +171,7 @@ def _contrasts(plan: Plan, runs: Sequence[Results]) -> list[str]:
     if base not in runs[0].setup.methods:
         return []
     lines = [("condition", "benchmark", f"less {base}", "n", "p (Holm)")]
-    for row in paired.comparisons(runs, base).to_dict("records"):
+    for row in comparisons(runs, base).to_dict("records"):
         value, low, high = (f"{row[name]:+.{decimals}f}" for name in (f"less {base}", "low", "high"))
         lines.append(
             (row["method"], row["dataset"], f"{value} [{low}, {high}]", str(row["n"]), f"{row['p (Holm)']:.3f}")

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_typ
 
 from lab.machine.reading import Mismatch, check_fields
 from lab.models import engines
-from lab.models.backbone import Backbone, Ledger
+from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.models.engines import Engine
 from lab.results.outcomes import Judged, Outcomes, Score
 from lab.results.stored import COLUMNS, METHOD
 from lab.runs import recordings
 from lab.runs.first_answers import readings
-from lab.runs.manifest import Manifest
-from lab.runs.own_code import own_code
+from lab.runs.manifest import Manifest, own_code
 from lab.runs.run import Episode
 from lab.viewer.steps import Exchange
 from lab.viewer.timeline import Timeline, cause, generic_timeline
@@ -85,10 +84,6 @@ class Experiment(ABC):
         """Packages of the suite whose source code a run depends on: where rules answer, stand-ins, too."""
         return (*self.packages, "standins") if "rules" in self.who.kinds else self.packages
 
-    def player(self, task: str) -> tuple[Experiment, str]:
-        """Who plays a task, and what it is called there; of an experiment with parts, one of them."""
-        return self, task
-
     @property
     def results(self) -> type[Results[Any]]:
         """The class of what `lab.collect` returns: a paper's own has the readings of its tables."""
@@ -148,10 +143,6 @@ class Experiment(ABC):
         """An episode as steps to look at. exchanges: its prompts and answers, in order, where they are at hand."""
         return generic_timeline(episode, exchanges)
 
-    def recorded_as(self, task: str) -> str:
-        """What a task is called in recordings, where what it names was called otherwise when they were made."""
-        return task
-
     @classmethod
     def kept(cls, manifest: Manifest) -> Self:
         """The settings of a run, from its manifest. Raises ValueError for one that this class did not write."""
@@ -185,14 +176,14 @@ class Experiment(ABC):
             raise BadSetting(f"{error}, in {type(self).__module__}.{type(self).__name__}") from None
         asked, setup = engines.with_others(self.engine, self.engines), self
         if asked.kind == "replay":
-            setup = self._as_recorded(recorded_parameters(connected(asked.text)))
+            setup = self._as_recorded(asked.text)
         answering = engines.routed(self.engine, self.engines, setup.operators(), self.method)
         if answering.kind == "replay" and answering.text != asked.text:
             # Every operator has an engine of its own, and so another one answers the rest: it decides.
             return replace(setup, engine=str(answering), engines={}).resolved()
         for operator, other in answering.routes.items():
             if other.kind == "replay":
-                setup._agree(operator, other.text)
+                setup._as_recorded(other.text, operator)
         return replace(setup, engine=engines.seeded(str(answering), setup.seed), engines={}).decided()
 
     @classmethod
@@ -204,28 +195,21 @@ class Experiment(ABC):
         """The same with another engine, for all operators."""
         return replace(self, engine=engine, engines={})
 
-    def _as_recorded(self, recorded: Mapping[str, Any]) -> Self:
-        """The recording's settings in place of those left at their defaults and of those that select tasks."""
-        known = self._known(recorded)
-        for setting in fields(self):
-            asked, there = getattr(self, setting.name), known.get(setting.name)
-            default = setting.default_factory() if setting.default_factory is not MISSING else setting.default
-            if setting.name in known.keys() - set(self.selection) and asked not in (there, default):
-                raise BadSetting(
-                    f"{self.engine} was recorded with {setting.name}={there!r}, not {asked!r}; drop that setting, or "
-                    "record a run with it"
-                )
-        return replace(self, **known)
+    def _as_recorded(self, engine: str, operator: str = "") -> Self:
+        """With the recording's settings in place of those left at their defaults and of those that select tasks.
 
-    def _agree(self, operator: str, engine: str) -> None:
-        """Raise BadSetting unless the recording that answers an operator was made with the settings here."""
-        known = self._known(recorded_parameters(connected(engine)))
-        for name in sorted(known.keys() - set(self.selection)):
-            if known[name] != getattr(self, name):
+        operator: the one that it answers; it then decides nothing, and must agree with all settings. Raises BadSetting.
+        """
+        known = self._known(getattr(connected(engine), "parameters", {}))
+        for setting in (setting for setting in fields(self) if setting.name in known.keys() - {*self.selection}):
+            asked, there = getattr(self, setting.name), known[setting.name]
+            default = setting.default_factory() if setting.default_factory is not MISSING else setting.default
+            if asked != there and (operator or asked != default):
                 raise BadSetting(
-                    f"{engine} is to answer {operator} and was recorded with {name}={known[name]!r}, not "
-                    f"{getattr(self, name)!r}; set that, or record a run with what is set"
+                    f"{engine}{f' is to answer {operator} and' if operator else ''} was recorded with "
+                    f"{setting.name}={there!r}, not {asked!r}; drop that setting, set it so, or record a run with it"
                 )
+        return self if operator else replace(self, **known)
 
     def _known(self, recorded: Mapping[str, Any]) -> dict[str, Any]:
         """A recording's settings that are settings here, typed."""
@@ -330,11 +314,6 @@ def spread(items: Sequence[T], limit: int) -> list[T]:
         raise BadSetting(f"limit={limit}: state how many, or 0 for all")
     count = min(limit, len(items)) or len(items)
     return [items[number * len(items) // count] for number in range(count)]
-
-
-def recorded_parameters(backbone: Backbone) -> Mapping[str, Any]:
-    """The settings that a recording was made with; of any other backbone, none."""
-    return getattr(backbone, "parameters", {})
 
 
 def _differences(settings: Any) -> list[str]:

@@ -60,18 +60,9 @@ def paths_of(usage: Any) -> dict[str, int]:
     return total
 
 
-def malformed(usage: Any) -> bool:
-    """Whether an episode had malformed answers."""
-    return "malformed" in paths_of(usage)
-
-
-def raw_reply(answers: Iterable[Mapping[str, Any]]) -> str:
-    """What a model wrote where that was no answer, of an episode's recorded answers; "" where none was recorded."""
-    return next((answer["said"] for answer in answers if answer.get("said")), "")
-
-
-def unreadable(raw: str) -> Unavailable:
-    """The error that stops a run. raw: one of the replies; "" where none was kept."""
+def unreadable(answers: Iterable[Mapping[str, Any]]) -> Unavailable:
+    """The error that stops a run, with one of the replies. answers: those that were recorded."""
+    raw = next((answer["said"] for answer in answers if answer.get("said")), "")
     quoted = visible(redact(raw[:LONGEST])) + ("…" if len(raw) > LONGEST else "")
     reply = f"One of them: {quoted!r}. " if raw else ""
     return Unavailable(f"Most of the first {FIRST} answers cannot be read, so the run stops. {reply}{HINT}")

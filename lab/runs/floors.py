@@ -9,23 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from lab.machine import progress
 from lab.machine.faults import MissingData, Unavailable
-from lab.machine.printing import hint
 from lab.results.floors import CEILING, COLUMNS, FLOOR
-from lab.results.outcomes import Score
-from lab.results.statistics import Interval, bootstrap_means, wilson
+from lab.results.outcomes import Score, interval_of
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting, Experiment, Results
+from lab.runs.registry import Registry
 
 if TYPE_CHECKING:
     import pandas as pd
 
-GROUP = "lab.floors"
 # The names of agents that most panels have, so that they look the same in all.
 DO_NOTHING, CONSTANT, FIRST, LAST, RANDOM, EXPERT = "do nothing", "constant", "first", "last", "random", "expert"
 PLACEBO = "placebo"
@@ -51,28 +47,16 @@ class Panel:
     lacks: Mapping[str, str] = field(default_factory=dict)
 
 
-def names() -> list[str]:
-    """The benchmarks that have floors, sorted; nothing is imported for it."""
-    return sorted({entry.name for entry in entry_points(group=GROUP)})
+PANELS = Registry("lab.floors", "panel of floors")
+names = PANELS.names
 
 
 def named(name: str) -> Panel:
     """The panel of a benchmark, or of "module:function". Raises BadSetting, and ImportError of what cannot load."""
-    for entry in entry_points(group=GROUP):
-        if entry.name == name:
-            return entry.load()()
-    module, colon, function = name.partition(":")
-    if colon:
-        made = getattr(import_module(module), function, None)
-        if not callable(made) or not isinstance(panel := made(), Panel):
-            raise BadSetting(f"{name} is no function without arguments that returns a lab.runs.floors.Panel")
-        return panel
-    known = names()
-    listed = ", ".join(known) or "none; install the suite with: python -m pip install -e ."
-    raise BadSetting(
-        f"There are no floors of {name!r}. Benchmarks that have some: {listed}{hint(name, known)} "
-        "For a world of your own, name its function as module:function (docs/floors.md)"
-    )
+    made = PANELS.named(name)
+    if not callable(made) or not isinstance(panel := made(), Panel):
+        raise BadSetting(f"{name} is no function without arguments that returns a lab.runs.floors.Panel")
+    return panel
 
 
 def play(
@@ -159,19 +143,10 @@ def _row(
     name: str, panel: Panel, agent: str, results: Results[Any], scores: list[Score], rates: bool
 ) -> dict[str, Any]:
     setup = results.setup
-    value, low, high = (panel.scale * end for end in _interval(scores, rates))
+    value, low, high = (panel.scale * end for end in interval_of(scores, rates))
     return {
         "benchmark": name, "agent": agent, "role": role(name, agent),
         "metric": setup.headline or setup.metric, "better": "lower" if panel.lower else "higher", "value": value,
         "ci_low": low, "ci_high": high, "n": len(scores), "data": setup.data, "evidence": results.evidence,
         "engine": results.backbone if setup.operators() else "none", "run": results.folder.name,
     }  # fmt: skip
-
-
-def _interval(scores: list[Score], rates: bool) -> Interval:
-    if rates:
-        return wilson(sum(score.value for score in scores), len(scores))
-    strata: dict[str, list[float]] = {}
-    for score in scores:
-        strata.setdefault(score.stratum, []).append(score.value)
-    return bootstrap_means(list(strata.values()))

@@ -6,7 +6,7 @@ Nothing is guessed: what no run or recording tells is unknown, and is said to be
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine import progress
@@ -16,26 +16,15 @@ from lab.machine.weights import seconds_of
 from lab.models import backbone, engines
 from lab.models.local import runtime_of
 from lab.runs import recordings
-from lab.runs.catalogue import called, folders
+from lab.runs.catalogue import called, folders, index
 from lab.runs.manifest import Manifest
 from lab.runs.recordings import Recording, read_usage
-from lab.runs.run import EPISODES, USAGE, index, read_lines
+from lab.runs.run import EPISODES, USAGE, read_lines
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COUNTED = ("calls", "tokens_in", "tokens_out")
-SPENT = (*COUNTED, "seconds", "cached")
-
-
-class EpisodeCost(NamedTuple):
-    """What an episode took on average. seconds: of waiting for the model; None where unknown. source: who says so."""
-
-    calls: float
-    tokens_in: float
-    tokens_out: float
-    seconds: float | None
-    source: str
+SPENT = ("calls", "tokens_in", "tokens_out", "seconds", "cached")
 
 
 class _PastUsage(NamedTuple):
@@ -52,8 +41,8 @@ class _PastUsage(NamedTuple):
 class Estimate:
     """What is planned of one method with one model. played: episodes of it that are on disk already.
 
-    engine: the model, and where it is one among several engines, all of them. What is unknown is None. missing: why it
-    is, and what helps.
+    engine: the model, and where it is one among several engines, all of them. seconds: of waiting for the model. What
+    is unknown is None. source: who says so. missing: why something is unknown, and what helps.
     """
 
     engine: str
@@ -74,7 +63,7 @@ class Estimate:
         if self.calls is not None:
             parts += [f"{self.calls:,.0f} calls", f"{self.tokens_in:,.0f} tokens in, {self.tokens_out:,.0f} out"]
         parts += [f"{self.dollars:,.2f} dollars"] if self.dollars is not None else []
-        source = f" ({self.source})" if self.source else ""
+        source = f" (as {self.source})" if self.source else ""
         return "\n    ".join([f"{self.engine}, {self.method}: {', '.join(parts)}{source}", *self.missing])
 
 
@@ -93,64 +82,50 @@ def forecast(planned: Iterable[Manifest]) -> list[Estimate]:
     ]
 
 
-def taken(model: str, method: str, parameters: Mapping[str, Any], engine: str = "") -> EpisodeCost | None:
-    """Returns what the model takes in an episode of the method, by the run or recording that is most like these
-    parameters; None without one.
+def _estimate(model: str, engine: str, method: str, runs: Sequence[Manifest]) -> Estimate:
+    """The model's share of runs of a method with an engine, of which it is a part or the whole.
 
-    engine: the whole one, if the model answers only some operators; they alone are counted. Without a run of this
+    It takes what it took in the run or recording that is most like the first of these runs. Without a run of this
     model, one of the same model with other options counts, then one of any model, whose seconds say nothing: those of a
     local model are then reckoned from the tokens and its speed.
     """
-    wanted, whole = engines.parse(model), engines.parse(engine or model)
+    wanted, whole = engines.parse(model), engines.parse(engine)
     runtime = runtime_of(wanted) if wanted.kind == "local" else None
-    best: tuple[tuple[Any, ...], _PastUsage, pd.DataFrame] | None = None
+    name = model if model == engine else f"{model} in '{engine}'"
+    estimate = Estimate(name, method, sum(len(run.tasks) for run in runs), sum(map(played, runs)))
+    known: list[tuple[tuple[Any, ...], _PastUsage, pd.DataFrame]] = []
     for past in [*_runs(method), *recordings.read_all(method, _recorded)]:
-        asked = [name for name in past.usage["operator"].unique() if whole.of(name).text == wanted.text]
-        answering = [past.engine.of(name) for name in asked]
+        asked = [operator for operator in past.usage["operator"].unique() if whole.of(operator).text == wanted.text]
+        answering = [past.engine.of(operator) for operator in asked]
         used = past.usage[past.usage["operator"].isin(asked)]
         if used["tokens_in"].sum() <= 0 or any(part.kind not in engines.MODELS for part in answering):
             continue
         same_model = all(part.name == wanted.name and part.options.get("runtime") == runtime for part in answering)
         same_options = same_model and all(part.text == model for part in answering)
-        same_settings = sum(past.parameters.get(name) == value for name, value in parameters.items())
-        likeness = (same_options, same_model, same_settings, past.episodes)
-        if best is None or likeness > best[0]:
-            best = likeness, past, used
-    if best is None:
-        return None
-    (_, same_model, *_), past, used = best
-    calls, tokens_in, tokens_out = (float(used[name].sum()) / past.episodes for name in COUNTED)
-    uncached = int((used["calls"] - used["cached"]).sum())
-    seconds = None
+        same_settings = sum(past.parameters.get(name) == value for name, value in runs[0].parameters.items())
+        known.append(((same_options, same_model, same_settings, past.episodes), past, used))
+    if not known:
+        why = f"calls, dollars and hours unknown: no run of a model on {method} yet; try a limit of 2 first"
+        return replace(estimate, missing=(why,))
+    (_, same_model, *_), past, used = max(known, key=lambda entry: entry[0])
+    share = (estimate.episodes - estimate.played) / past.episodes
+    calls, tokens_in, tokens_out = (share * float(used[name].sum()) for name in ("calls", "tokens_in", "tokens_out"))
+    uncached, seconds = int((used["calls"] - used["cached"]).sum()), None
     if same_model and uncached and used["seconds"].notna().all():
         # As if no answer had come from the cache: a cache hit takes no time.
         seconds = calls * float(used["seconds"].sum()) / uncached
     elif runtime and not same_model:
         seconds = seconds_of(wanted.name, runtime, tokens_in, tokens_out)
-    episodes = "1 episode" if past.episodes == 1 else f"{past.episodes:,} episodes"
-    return EpisodeCost(calls, tokens_in, tokens_out, seconds, f"{episodes} of {past.engine} took in {past.where}")
-
-
-def _estimate(model: str, engine: str, method: str, runs: Sequence[Manifest]) -> Estimate:
-    """The model's share of runs of a method with an engine, of which it is a part or the whole."""
-    name = model if model == engine else f"{model} in '{engine}'"
-    episodes, done = sum(len(run.tasks) for run in runs), sum(map(played, runs))
-    left = episodes - done
-    took = taken(model, method, runs[0].parameters, engine)
-    if took is None:
-        why = f"calls, dollars and hours unknown: no run of a model on {method} yet; try a limit of 2 first"
-        return Estimate(name, method, episodes, done, missing=(why,))
-    calls, tokens_in, tokens_out = (left * number for number in (took.calls, took.tokens_in, took.tokens_out))
-    seconds = None if took.seconds is None else left * took.seconds
-    missing = []
-    priced = engines.parse(model).name
-    dollars = backbone.price(priced, round(tokens_in), round(tokens_out))
+    source = f"{past.episodes:,} episode{'s' * (past.episodes > 1)} of {past.engine} took in {past.where}"
+    dollars, missing = backbone.price(wanted.name, round(tokens_in), round(tokens_out)), []
     if dollars is None:
-        missing.append(f"dollars unknown: {shown(backbone.PRICES)} has no price for {priced}; add a line")
+        missing.append(f"dollars unknown: {shown(backbone.PRICES)} has no price for {wanted.name}; add a line")
     if seconds is None:
-        missing.append(f"hours unknown: {took.source} tells no seconds of {model}; try a limit of 2 first")
-    costs = (calls, tokens_in, tokens_out, dollars, seconds)
-    return Estimate(name, method, episodes, done, *costs, f"as {took.source}", tuple(missing))
+        missing.append(f"hours unknown: {source} tells no seconds of {model}; try a limit of 2 first")
+    return replace(
+        estimate, calls=calls, tokens_in=tokens_in, tokens_out=tokens_out, dollars=dollars, seconds=seconds,
+        source=source, missing=tuple(missing),
+    )  # fmt: skip
 
 
 def played(run: Manifest) -> int:

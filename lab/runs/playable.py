@@ -9,15 +9,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from importlib.metadata import entry_points
 from typing import Any, Self
 
-from lab.machine.printing import hint
-from lab.runs.experiment import BadSetting, Experiment
+from lab.runs.experiment import Experiment
+from lab.runs.registry import Registry
 from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 
-GROUP = "lab.playable"
+PLAYABLE = Registry("lab.playable", "experiment to play by hand")
 OnStep = Callable[[Timeline], None]
 
 
@@ -43,33 +42,17 @@ def _default(field: Any) -> Any:
     return field.default if field.default is not MISSING else field.default_factory()
 
 
-_own: dict[tuple[str, str], type[Playable]] = {}  # what notebooks registered
-
-
 def register(agent: str, benchmark: str, experiment: type[Playable]) -> None:
     """Add an experiment, in place of what had its names."""
-    _own[agent, benchmark] = experiment
+    PLAYABLE.own[f"{agent}.{benchmark}"] = experiment
 
 
 def names() -> list[tuple[str, str]]:
     """Agents and benchmarks that can be played, sorted; nothing is imported for it."""
-    installed = {_split(entry.name) for entry in entry_points(group=GROUP)}
-    return sorted(installed | _own.keys())
+    return [(agent, benchmark) for agent, _, benchmark in (name.partition(".") for name in PLAYABLE.names())]
 
 
 def named(agent: str, benchmark: str) -> type[Playable]:
     """The experiment of an agent on a benchmark. Raises BadSetting, and ImportError of one that cannot load."""
-    if (agent, benchmark) in _own:
-        return _own[agent, benchmark]
-    for entry in entry_points(group=GROUP):
-        if _split(entry.name) == (agent, benchmark):
-            return entry.load()
-    known = [f"{name} on {played_on}" for name, played_on in names()]
-    listed = ", ".join(known) or "none; install the suite with: python -m pip install -e ."
-    wanted = f"{agent} on {benchmark}"
-    raise BadSetting(f"There is no {wanted} to play; there are: {listed}{hint(wanted, known)}")
-
-
-def _split(name: str) -> tuple[str, str]:
-    agent, _, benchmark = name.partition(".")
-    return agent, benchmark
+    experiment: type[Playable] = PLAYABLE.named(f"{agent}.{benchmark}")
+    return experiment

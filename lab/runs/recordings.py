@@ -196,48 +196,37 @@ def void(name: str) -> str:
     return f"recording {name} was made with another wording of {', '.join(changed)}" if changed else ""
 
 
-def names(method: str, whole: bool = False) -> list[str]:
-    """The recordings of a run method. whole: those alone that have all tasks, from which something may be concluded."""
-    return [
-        name
-        for name, recording in manifests().items()
-        if recording.method == method and (recording.whole or not whole) and not void(name)
-    ]
+def names(method: str) -> list[str]:
+    """The recordings of a run method that are not void."""
+    return [name for name, recording in manifests().items() if recording.method == method and not void(name)]
 
 
 def rows(method: str) -> pd.DataFrame:
-    """The finished rows of every recording of a run method; the source names recording, model file and date.
+    """The finished rows of every recording of a run method, with a column `data` of what each was played on.
 
-    One that is damaged is told, and left out; so in `usage`.
+    The source names recording, model file and date. A recording that is damaged is told, and left out; so below.
     """
-    import pandas as pd
-
-    tables_read = read_all(method, _rows)
-    return pd.concat(tables_read, ignore_index=True) if tables_read else tables.table([])
-
-
-def rows_with_data(method: str) -> pd.DataFrame:
-    """`rows` with a column `data`, of what each was played on."""
-    known, made_by = manifests(), rows(method)["source"].str.extract(r"^recording ([^,]+),", expand=False)
-    return rows(method).assign(
-        data=made_by.map({name: recording.parameters.get("data", "") for name, recording in known.items()})
-    )
+    return _joined(method, _rows, tables.table([]).assign(data=""))
 
 
 def paired(method: str) -> pd.DataFrame:
     """The comparisons that are kept with the rows of a run method, with the name and date of each recording."""
-    import pandas as pd
-
-    tables_read = read_all(method, _paired)
-    return pd.concat(tables_read, ignore_index=True) if tables_read else pd.DataFrame()
+    return _joined(method, _paired)
 
 
 def usage(method: str) -> pd.DataFrame:
     """What every recording of a run method took, by operator, with its number of episodes, model file and date."""
+    return _joined(method, _usage)
+
+
+def _joined(
+    method: str, read: Callable[[str, Recording], pd.DataFrame], none: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """One table of every recording's. none: where there is no recording; by default an empty table."""
     import pandas as pd
 
-    tables_read = read_all(method, _usage)
-    return pd.concat(tables_read, ignore_index=True) if tables_read else pd.DataFrame()
+    parts = read_all(method, read)
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(none)
 
 
 def read_usage(name: str, recording: Recording) -> pd.DataFrame:
@@ -279,7 +268,8 @@ def _rows(name: str, recording: Recording) -> pd.DataFrame:
     table = read_table(path, needed, tables.NUMBERS, recording.sha256.get(path.name, ""))
     part = f", {recording.played} tasks" if len(recording.tasks) < recording.planned else ""
     source = f"recording {name}{part}, {_model(recording)}, {recording.date}"
-    return table.assign(source=source).reindex(columns=tables.COLUMNS)  # of before outcomes were counted: without them
+    table = table.assign(source=source).reindex(columns=tables.COLUMNS)  # of before outcomes were counted: without them
+    return table.assign(data=recording.parameters.get("data", ""))
 
 
 def _paired(name: str, recording: Recording) -> pd.DataFrame:

@@ -5,7 +5,7 @@ episodes.jsonl   one JSON line an episode, fsynced: what happened, and nothing t
 faults.jsonl     episodes that the machine kept from being measured, and why; they are pending still
 usage.jsonl      beside it, what each episode took: seconds, tokens, money, cache hits, paths of parsing
 answers.jsonl    with recording on: every answer, which `replay:` serves
-under_way.json   while it is played, or after a process died: the episodes that were under way (lab/runs/deaths.py)
+under_way.json   while it is played, or after a process died: the episodes that were under way (`Deaths`)
 
 Each line has a checksum, which covers the manifest, too. A line that is torn, edited or another run's is set aside in
 NAME.damaged when the run is opened, and its episode is played anew.
@@ -17,10 +17,10 @@ import errno
 import fcntl
 import json
 import os
-import re
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,11 +29,9 @@ from typing import IO, Any, TypeVar
 from lab.machine import progress
 from lab.machine.faults import DamagedFile
 from lab.machine.files import append_durably, write_atomically
-from lab.machine.paths import notebook_name, runs_folder
-from lab.machine.reading import MANIFEST, Line, damaged, lines_in, sealed
+from lab.machine.reading import MANIFEST, Line, lines_in, sealed
 from lab.machine.reading import read_lines as read_lines  # of a run's files, for whoever reads them
 from lab.models.replay import ANSWERS
-from lab.runs.deaths import Deaths
 from lab.runs.first_answers import paths_of
 from lab.runs.manifest import Manifest, differences
 
@@ -46,9 +44,9 @@ LOST = {  # what becomes of what such a line told
     USAGE: "what they counted is missing from the costs",
     ANSWERS: "no recording can be made of this run; delete its folder to play it again from the cache",
 }
+ENOUGH = 2  # deaths after which an episode is played alone in a process of its own, and if that dies, not measured
 BUSY_PAUSE = 1.0  # seconds between two looks at a run that another process writes
 RETRY_FAILED = "LAB_RETRY_FAILED"  # set: episodes that the agent failed are played again, each run's once a process
-LONGEST_PART = 60  # characters of an engine string or a condition in a folder's name
 T = TypeVar("T")
 _retried: set[Path] = set()  # folders of the runs whose failed episodes this process plays, or has played, again
 
@@ -246,37 +244,6 @@ class Run:
             raise OSError(f"{why}{at}: {safe} safe in {self.folder}; {mend} and run again to resume") from error
 
 
-def folder_for(manifest: Manifest, condition: str) -> Path:
-    """The folder of an experiment: `runs/NOTEBOOK/ENGINE CONDITION n=COUNT HASH`.
-
-    It is named after the notebook that plays it first; others that play the same experiment share it. Outside of
-    notebooks the run's method takes the notebook's place.
-    """
-    runs = runs_folder()
-    words = [plain(manifest.engine), plain(condition), f"n={len(manifest.tasks)}", manifest.digest[:6]]
-    wanted = Path(plain(notebook_name() or manifest.method)) / " ".join(word for word in words if word)
-    link = index() / manifest.digest
-    try:  # a link is made whole or not at all, and by one process only
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(Path("..") / wanted)
-    except FileExistsError:
-        known = re.fullmatch(r"\.\./([^/.][^/]*/[^/]+ [0-9a-f]{6})", os.readlink(link) if link.is_symlink() else "")
-        if not known:
-            links = link.parent
-            at = link if links.is_dir() else links
-            why = "it should be a link to a run's folder" if at == link else "it should be a folder"
-            copied = f" with {links}: these runs were copied with their links followed" if link.is_dir() else ""
-            remedy = f"Delete it{copied}. It is made again, and the runs themselves stay as they are"
-            raise damaged(at, why, remedy) from None
-        wanted = Path(known[1])
-    return runs / wanted
-
-
-def index() -> Path:
-    """The folder of links from an experiment's digest to its run folder."""
-    return runs_folder() / ".by_hash"
-
-
 def when_free(open_it: Callable[[], T]) -> T:
     """What `open_it` returns, as soon as no other process writes to the run that it needs."""
     waiting = False
@@ -311,11 +278,6 @@ def failures(folder: Path) -> set[str]:
     return {task for task, error in errors.items() if error or {*paths_of(usage.get(task))} == {"malformed"}}
 
 
-def plain(text: str) -> str:
-    """Text that is safe in a folder's name in any shell that quotes it."""
-    return "".join(c if c.isalnum() or c in " @.,+=_-" else "-" for c in text)[:LONGEST_PART].strip()
-
-
 def _drop_torn_line(path: Path) -> None:
     """Cut a file back to its last whole line: what follows was being written when the process died."""
     if not os.path.lexists(path):
@@ -343,3 +305,58 @@ def _lock(path: Path) -> IO[bytes]:
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
     return file
+
+
+class Deaths:
+    """How many processes died while they played each task: the suspects of a run. counts: of tasks not settled.
+
+    A process that is killed cannot say what it played. So it is noted while it plays, and counted when the run is
+    opened again. An episode that is suspected often enough is played apart, where a death ends nothing else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """path: the note in the run's folder; one that cannot be read is as none."""
+        self.path = path
+        self.counts: Counter[str] = Counter()
+        self._file: int | None = None
+        with suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
+            held = json.loads(path.read_bytes().partition(b"\n")[0])
+            self.counts = Counter({str(task): int(count) for task, count in held["deaths"].items()})
+            # Of several at a time nobody knows which it was; a single one is suspected at once.
+            times = ENOUGH if len(held["under_way"]) == 1 else 1
+            self.counts.update({str(task): times for task in held["under_way"]})
+
+    def suspects(self, tasks: Iterable[str]) -> list[str]:
+        """Those of the tasks that are to be played apart."""
+        return [task for task in tasks if self.counts[task] >= ENOUGH]
+
+    def add(self, task: str, times: int = 1) -> None:
+        """Count deaths of workers."""
+        self.counts[task] += times
+        self.under_way(())
+
+    def forget(self, task: str) -> None:
+        """It came to its end, whatever died beside it."""
+        if self.counts.pop(task, 0):
+            self.under_way(())
+
+    def under_way(self, tasks: Iterable[str]) -> None:
+        """Note what this process plays from now on. A disk that is full loses the note and no more."""
+        text = json.dumps({"deaths": self.counts, "under_way": list(tasks)}) + "\n"
+        with suppress(OSError):
+            if self._file is None:
+                self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            # One write of all, whose first line counts: a kill leaves the old note or the new one.
+            os.pwrite(self._file, text.encode(), 0)
+
+    def close(self, settled: Container[str]) -> None:
+        """Nothing is under way any more; without deaths there is nothing to keep. settled: tasks that have episodes."""
+        self.counts = Counter({task: count for task, count in self.counts.items() if task not in settled})
+        if self.counts:
+            self.under_way(())
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        if not self.counts:
+            with suppress(OSError):
+                self.path.unlink()

@@ -1,33 +1,38 @@
-"""Summary of a run: settings, headline, outcomes, reasons for failures, costs."""
+"""Runs for reading: the summary of one, and two compared on the tasks that both have.
+
+A summary has settings, headline, outcomes, reasons for failures, and costs; a comparison the paired difference, its
+test, and which tasks flipped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine.printing import aligned, visible
 from lab.models import engines
+from lab.models.cache import canonical
+from lab.models.replay import MissingRun
 from lab.results import display
-from lab.results.exports import readable
-from lab.results.headlines import headlines
-from lab.results.outcomes import Outcomes
+from lab.results.exports import EMPTY, readable
+from lab.results.outcomes import Outcomes, Score, headlines, paired
+from lab.results.statistics import Comparison, Interval, holm
 from lab.runs import catalogue
 from lab.runs.collecting import costs
 from lab.runs.experiment import Results
 from lab.runs.first_answers import readings
 from lab.runs.run import writer
 from lab.viewer.episodes import NoScores, StoredRun
-from lab.viewer.timeline import cause
+from lab.viewer.timeline import SideBySide, Timeline, cause, side_by_side
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lab.viewer.timeline import Timeline
-
 MOST = 15  # rows of a table
+MOST_FLIPPED = 20  # flipped tasks that are listed
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,3 +135,192 @@ def _plain(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_plain, value))}]"
     return str(value)
+
+
+class Part(NamedTuple):
+    """One part of both runs, such as a condition; runs without parts have one.
+
+    name: "Human-TN", or "Human-TN − No-TN". pairs: what both have scored, the largest differences first. of_first,
+    of_second: how many scores each has. p: Holm's, where there are several parts.
+    """
+
+    name: str
+    pairs: Sequence[tuple[Score, Score]]
+    of_first: int
+    of_second: int
+    result: Comparison
+    p: float
+
+    def row(self, metric: str) -> dict[str, Any]:
+        """Both means, the difference with its 95 % interval, the test, and how many differ; rates in percent."""
+        rate = self.result.mcnemar is not None
+        scale = 100 if rate else 1
+        value, low, high = (scale * end for end in self.result.difference)
+        return {
+            "metric": metric, "part": self.name, "first": scale * self.result.mean_a,
+            "second": scale * self.result.mean_b, "difference": value, "ci_low": low, "ci_high": high, "p": self.p,
+            "test": "McNemar's test" if rate else "sign-flip test", "n": self.result.n,
+            "higher in the first": self.result.wins, "higher in the second": self.result.losses,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class RunComparison:
+    """Two runs side by side. settings: those that differ, by name, in the first and the second; None where not set."""
+
+    first: StoredRun
+    second: StoredRun
+    metric: str
+    settings: Mapping[str, tuple[Any, Any]]
+    parts: tuple[Part, ...]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row a part; see `Part.row`."""
+        import pandas as pd
+
+        return pd.DataFrame([part.row(self.metric) for part in self.parts])
+
+    @property
+    def flipped(self) -> pd.DataFrame:
+        """A row for each task whose scores differ, the largest differences first, with what each run says of it."""
+        rows = [
+            (part.name, first.of, first.value, second.value, first.why, second.why)
+            for part in self.parts
+            for first, second in part.pairs
+            if first.value != second.value
+        ]
+        return readable(rows, columns=["part", "task", "first", "second", "of the first", "of the second"])
+
+    def side_by_side(self, task: str = "", prompts: bool = False) -> SideBySide:
+        """Returns the episodes of a task in both runs, step by step; by default of the first that flipped.
+
+        prompts: with prompts and answers. Raises ValueError for a task that the runs do not share.
+        """
+        pairs = [pair for part in self.parts for pair in part.pairs]
+        named = [pair for pair in pairs if task in (pair[0].of, *pair[0].tasks, *pair[1].tasks)]
+        chosen = named if task else sorted(pairs, key=lambda pair: pair[0].value == pair[1].value)
+        if not chosen:
+            known = ", ".join(first.of for first, _ in pairs[:5])
+            raise ValueError(f"the two runs share no task {task!r}; some that they do: {known}")
+        # Of several episodes, such as those of a pair, the one that was asked for, else the first.
+        timelines = [
+            run.timeline(task if task in score.tasks else score.tasks[0], prompts)
+            for run, score in zip((self.first, self.second), chosen[0], strict=True)
+        ]
+        return side_by_side(*timelines)
+
+    def lines(self) -> Iterator[str]:
+        """Each part in lines of text: both means, their difference with its interval and test, and n."""
+        evidence = dict.fromkeys(engines.parse(run.manifest.engine).evidence for run in (self.first, self.second))
+        corrected = ", Holm's" if len(self.parts) > 1 else ""
+        for part in self.parts:
+            row, result = part.row(self.metric), part.result
+            unit, decimals = ("", 3) if result.mcnemar is None else (" %", 1)
+            first, second = (f"{row[name]:.{decimals}f}" for name in ("first", "second"))
+            difference = Interval(row["difference"], row["ci_low"], row["ci_high"])
+            sign = "+" if round(difference.value, decimals) > 0 else ""
+            title = ", ".join(filter(None, (self.metric, part.name)))
+            yield f"{title}: {first}{unit} and {second}{unit}, {' and '.join(evidence)}"
+            moved = difference.text(f"{{:.{decimals}f}}".format)
+            yield f"  first − second {sign}{moved}, p = {part.p:.2g} ({row['test']}{corrected})"
+            yield f"  n = {result.n} in both, of {part.of_first} and {part.of_second}"
+            yield f"  {result.wins} higher in the first, {result.losses} in the second, {result.ties} alike"
+
+    def __repr__(self) -> str:
+        """For a terminal."""
+        runs = {"first": self.first, "second": self.second}
+        heads = [
+            f"{which:6}  {catalogue.called(run.folder)}, {engines.parse(run.manifest.engine).evidence}"
+            for which, run in runs.items()
+        ]
+        heads += [] if self.settings else ["no setting differs"]
+        settings = [
+            (name, *(EMPTY if value is None else canonical(value) for value in pair))
+            for name, pair in self.settings.items()
+        ]
+        flipped = self.flipped if len(self.parts) > 1 else self.flipped.drop(columns="part")
+        tables = {
+            "settings that differ": readable(settings, columns=["setting", "first", "second"]),
+            f"the {min(MOST_FLIPPED, len(flipped))} largest differences of {len(flipped)}": flipped.head(MOST_FLIPPED),
+        }
+        parts = (f"\n{title}\n{display.shown(table)!r}" for title, table in tables.items() if len(table))
+        return visible("\n".join([*heads, "", *self.lines(), *parts]).rstrip())
+
+
+def compare(first: str | Path, second: str | Path) -> RunComparison:
+    """Compares two runs, by name or folder (see `lab.runs.catalogue.find`), on what both have scored.
+
+    Where a run compares parts of itself, such as conditions, the parts that both have are compared, or those named:
+    compare("772452:Human-TN", "772452:No-TN").
+    Raises MissingRun, NoScores where one has none here, ValueError for a part that there is not, and where the runs
+    share no scored task.
+    """
+    (run, ours), (other, theirs) = map(_scored, (first, second))
+    if run.metric != other.metric:
+        raise ValueError(
+            f"{first} is scored by {run.metric}, and {second} by {other.metric}; compare runs with the same score"
+        )
+    alone = len(ours) == len(theirs) == 1
+    names = list(zip(ours, theirs, strict=True)) if alone else [(part, part) for part in ours if part in theirs]
+    if not names:
+        raise ValueError(
+            f"The runs have no part in common: {', '.join(ours) or 'none'}, and {', '.join(theirs) or 'none'}. "
+            "Say which with RUN:PART"
+        )
+    parts = []
+    for here, there in names:
+        pairs = [(score, theirs[there][task]) for task, score in ours[here].items() if task in theirs[there]]
+        if pairs:
+            result = paired(*zip(*pairs, strict=True))
+            pairs.sort(key=lambda pair: (-abs(pair[0].value - pair[1].value), pair[0].of))
+            name = here if here == there else f"{here or 'all'} − {there or 'all'}"
+            parts.append(Part(name, pairs, len(ours[here]), len(theirs[there]), result, result.p))
+    if not parts:
+        some = [", ".join([task for part in scores.values() for task in part][:4]) for scores in (ours, theirs)]
+        raise ValueError(
+            f"The two runs have no scored task in common. Of {first}: {some[0]}, … Of {second}: {some[1]}, … Play both "
+            "on the same data with the same seed"
+        )
+    adjusted = holm([part.p for part in parts])
+    corrected = tuple(part._replace(p=p) for part, p in zip(parts, adjusted, strict=True))
+    return RunComparison(run, other, run.metric, _differing(run, other), corrected)
+
+
+def _scored(name: str | Path) -> tuple[StoredRun, dict[str, dict[str, Score]]]:
+    """A run with part -> task -> score, of the part alone that is named behind a colon. Raises as `compare`."""
+    chosen: str | None = None
+    try:
+        run = StoredRun(catalogue.find(name))
+    except MissingRun:
+        folder, colon, chosen = str(name).rpartition(":")
+        if not colon:
+            raise
+        run = StoredRun(catalogue.find(folder))
+    parts: dict[str, dict[str, Score]] = {}
+    for score in run.scores():
+        parts.setdefault(score.part, {})[score.of] = score
+    if chosen is None:
+        return run, parts
+    if chosen not in parts:
+        raise ValueError(f"The run has no part {chosen!r}; it has: {', '.join(parts) or 'none'}")
+    return run, {chosen: parts[chosen]}
+
+
+def _differing(first: StoredRun, second: StoredRun) -> dict[str, tuple[Any, Any]]:
+    """What the two manifests do not have in common, but for the tasks; nested settings by dotted names."""
+    flat = []
+    for manifest in (first.manifest, second.manifest):
+        values = {name: getattr(manifest, name) for name in ("method", "engine", "address", "code")}
+        versions = {name: manifest.surroundings.get(name) for name in ("commit", "packages")}
+        flat.append(dict(_flat(values | dict(manifest.parameters) | versions)))
+    pairs = {name: (flat[0].get(name), flat[1].get(name)) for name in dict.fromkeys((*flat[0], *flat[1]))}
+    return {name: pair for name, pair in pairs.items() if canonical(pair[0]) != canonical(pair[1])}
+
+
+def _flat(values: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{within}{name}.")
+        else:
+            yield f"{within}{name}", value

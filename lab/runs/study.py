@@ -12,27 +12,155 @@ All conditions play the same tasks, and a run holds them all: it is resumed, rec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from lab.machine import progress
 from lab.machine.faults import MissingData
+from lab.machine.printing import hint
+from lab.models.engines import parse
 from lab.results import tables
-from lab.runs import collecting, paired, recordings
-from lab.runs.conditions import Settings
-from lab.runs.declaration import Declaration
+from lab.runs import collecting, recordings, study_results
 from lab.runs.experiment import BadSetting
+from lab.runs.registry import STUDIES
 from lab.runs.study_results import KEPT, Results
-from lab.runs.trial import Trial
+from lab.runs.trial import Settings, Trial
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True)
-class Study(Declaration):
-    """A declaration that can be played; its fields are those of `Declaration`."""
+class Metric:
+    """A column of the table. title: as the paper has it; "{benchmark}" stands for the benchmark's name.
+
+    of: a field of an episode's result, or "score", by which the experiment judges it. scale: of its numbers in rows:
+    100 for what is in [0, 1] and shown in percent, 1 for counts.
+    kind: "rate", the share of episodes with 1; "mean"; or "auto", a rate where all values are 0 or 1.
+    given: the field that an episode must have to count, such as "has_answer".
+    """
+
+    title: str
+    of: str = "score"
+    kind: Literal["rate", "mean", "auto"] = "auto"
+    given: str = ""
+    scale: float = 100
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A method as it is played. plays: benchmark -> what makes its experiment there; on others it is left out.
+
+    settings: field -> value, in which it differs. role: what it is besides a method. extra: played only where it is
+    named. recorded: a real model plays it by default. matched: the setting of a placebo that `Study.matched` gives.
+    """
+
+    name: str
+    plays: Mapping[str, Callable[..., Any]]
+    settings: Settings = field(default_factory=dict)
+    role: Literal["method", "placebo", "privileged"] = "method"
+    extra: bool = False
+    recorded: bool = False
+    matched: str = ""
+
+    def but(self, name: str, setting: str = "", value: Any = None, **other: Any) -> Condition:
+        """This condition with one setting changed, and other fields of `Condition`."""
+        settings = {**self.settings, setting: value} if setting else self.settings
+        return replace(self, **{"name": name, "settings": settings, **other})
+
+
+# Defaults of a study; by name, so that it can be sent to other processes.
+def data_in_words(trial: Any, benchmark: str) -> str:
+    return f"{trial.data_of(benchmark)} data"
+
+
+def name_itself(results: Any, condition: str) -> str:
+    return condition
+
+
+def no_check(trial: Any) -> None: ...
+
+
+def nobody_else(trial: Any) -> Mapping[str, str]:
+    return {}
+
+
+def always(trial: Any) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Study:
+    """One table or figure as declared: what is played, and what is read off it.
+
+    Functions among the fields take a `Trial`, or the `Results` of one.
+
+    name: in manifests of runs and recordings. metric: name of the score that experiments give an episode.
+    against: the baseline condition of all comparisons. primary: the condition of the protocol's primary comparison.
+    published: the paper's table, and the paper's file in `data/published`.
+    options: default settings, as `Trial.options` has them. synthetic: defaults that differ on synthetic data. limits:
+    data -> benchmark -> how many tasks by default, where these are not all.
+    source: text of a row's column `source`. label: name of a condition in rows. rows: in place of `metrics`, for
+    scores that no mean over episodes gives: of results, benchmark and condition, with the arguments of `frame`.
+    headline: title of the metric that is the mean of the tasks' scores; by default the first of `metrics`. titles:
+    benchmark -> its name in titles, where the paper writes it otherwise. scale: of scores in contrasts, 100 for points.
+    lower: whether lower scores are the better ones. engine: who answers by default. others: who answers single
+    operators where `engines` names nobody else, such as rules beside an expert that only acts.
+    matched: computes from the baseline's results the setting that gives placebos as many rejections.
+    check: raises BadSetting for a trial that cannot be played. scored: whether the tasks' answers are known.
+    """
+
+    name: str
+    benchmarks: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    metrics: tuple[Metric, ...]
+    metric: str = "score"
+    against: str = ""
+    primary: str = ""
+    published: tuple[str, str] = ("", "")
+    options: Settings = field(default_factory=dict)
+    synthetic: Settings = field(default_factory=dict)
+    limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    source: Callable[[Any, str], str] = data_in_words
+    label: Callable[[Any, str], str] = name_itself
+    rows: Callable[..., Iterable[tables.Row]] | None = None
+    headline: str = ""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    scale: float = 100
+    lower: bool = False
+    engine: str = "rules"
+    others: Callable[[Any], Mapping[str, str]] = nobody_else
+    matched: Callable[[Any], Any] | None = None
+    check: Callable[[Any], None] = no_check
+    scored: Callable[[Any], bool] = always
+    packages: tuple[str, ...] = ("lab", "worlds", "agents", "sdp")
+
+    def condition(self, name: str) -> Condition:
+        """Raises BadSetting for a name that there is not."""
+        for condition in self.conditions:
+            if condition.name == name:
+                return condition
+        known = [condition.name for condition in self.conditions]
+        raise BadSetting(f"No condition {name!r}; choose from {', '.join(known)}{hint(name, known)}")
+
+    def __post_init__(self) -> None:
+        if not self.headline and self.metrics:
+            object.__setattr__(self, "headline", self.metrics[0].title)
+
+    def headline_of(self, benchmark: str) -> str:
+        """The title of the headline metric on a benchmark."""
+        return self.headline.format(benchmark=self.titles.get(benchmark, benchmark))
+
+    @property
+    def decimals(self) -> int:
+        """Of scores in text."""
+        return 1 if self.scale == 100 else 3
+
+    def names(self, engine: str = "rules") -> tuple[str, ...]:
+        """The conditions that are played by default: of a real model those that the protocol of recordings names."""
+        by_rules = parse(engine).by_rules
+        return tuple(c.name for c in self.conditions if not c.extra and (by_rules or c.recorded))
 
     def trial(
         self, engine: str = "", benchmarks: Iterable[str] = (), conditions: Iterable[str] = (),
@@ -69,21 +197,27 @@ class Study(Declaration):
         """Rows of runs, and those of recordings, behind those that the paper and its rivals report."""
         import pandas as pd
 
-        known = recordings.rows_with_data(self.name)
+        known = recordings.rows(self.name)
         for rows in measured:  # a recording that is replayed is among them
             known = known[~known["backbone"].isin(rows["backbone"])]
-        kept = recordings.rows_with_data(f"{self.name}{KEPT}")
+        kept = recordings.rows(f"{self.name}{KEPT}")
         parts = [tables.published(*self.published), *measured, known, kept]
         return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
 
+def register(study: Study) -> Study:
+    """Make a study known by its name, which runs and recordings keep."""
+    STUDIES.own[study.name] = study
+    return study
+
+
 def primary(runs: Sequence[Results]) -> pd.DataFrame:
-    """The protocol's comparison in each run: see `lab.runs.paired.primary`; nothing of no runs."""
+    """The protocol's comparison in each run: see `lab.runs.study_results.primary`; nothing of no runs."""
     import pandas as pd
 
     if not runs:
         return pd.DataFrame()
     study = runs[0].of_study
-    rows = paired.primary(runs, study.against, study.primary)
+    rows = study_results.primary(runs, study.against, study.primary)
     data = {(run.backbone, dataset): run.setup.data_of(dataset) for run in runs for dataset in run.setup.datasets}
     return rows.assign(data=[data[row.backbone, row.dataset] for row in rows.itertuples()])

@@ -1,16 +1,22 @@
-"""What a study's run came to: rows, contrasts and costs, by benchmark and condition."""
+"""What a study's run came to: rows, contrasts and costs, by benchmark and condition.
+
+Conditions are compared on the same tasks, in points: differences with their intervals, exact tests, Holm's correction.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.results import tables
 from lab.results.outcomes import Outcomes
-from lab.runs import collecting, experiment, paired, recordings
-from lab.runs.conditions import Entry, entry
+from lab.results.statistics import Comparison, compare, holm, smallest_difference
+from lab.results.verdicts import FEWEST
+from lab.runs import collecting, experiment, recordings
 from lab.runs.manifest import Manifest
 from lab.runs.run import Episode
 from lab.viewer.timeline import Timeline
@@ -20,6 +26,22 @@ if TYPE_CHECKING:
 
 CHANCE = 0.05  # p below it is no chance, after Holm's correction
 KEPT = "-kept"  # behind a study's name: rows of runs that take too long to be played again
+
+
+class Entry(NamedTuple):
+    """What a task of a study's run names."""
+
+    dataset: str
+    method: str
+    task: str
+
+    def __str__(self) -> str:
+        return "/".join(self)
+
+
+def entry(name: str) -> Entry:
+    """The entry of a task's name, as `str` writes it."""
+    return Entry(*name.split("/", 2))
 
 
 @dataclass(frozen=True)
@@ -39,13 +61,13 @@ class Results(experiment.Results[Any]):
         return self.of_study.beside_published(self.frame(**how))
 
     def compare(self, against: str = "") -> pd.DataFrame:
-        """Each condition less one of them on the same tasks, in points: see `lab.runs.paired.comparisons`."""
+        """Each condition less one of them on the same tasks, in points: see `comparisons`."""
         import pandas as pd
 
         base = against or self.of_study.against
         if base not in self.setup.methods or not self.of_study.scored(self.setup):
             return pd.DataFrame()
-        table = paired.comparisons([self], base)
+        table = comparisons([self], base)
         return table.assign(data=[self.setup.data_of(dataset) for dataset in table.get("dataset", ())])
 
     def answer(self) -> str:
@@ -156,9 +178,10 @@ class Results(experiment.Results[Any]):
         return self.who.among(asked).label
 
     @property
-    def parts(self) -> Iterator[tuple[str, str]]:
+    def parts(self) -> list[tuple[str, str]]:
         """Datasets with methods, in order."""
-        return ((dataset, method) for dataset in self.setup.datasets for method in self.setup.methods_of(dataset))
+        pairs: list[tuple[str, str]] = self.setup.pairs
+        return pairs
 
 
 def _sentences(results: Results, benchmark: str, rows: pd.DataFrame, contrasts: pd.DataFrame) -> str:
@@ -209,3 +232,93 @@ def by_metrics(results: Results, benchmark: str, condition: str) -> Iterator[tab
             scaled = [metric.scale * value for value in numbers]
             top = 100.0 if outcomes and metric.scale == 100 else None  # a count has no highest value
             yield tables.mean_row(shown, backbone, title, scaled, *origin, outcomes=outcomes, top=top)
+
+
+def comparisons(runs: Sequence[Results], against: str) -> pd.DataFrame:
+    """Returns each method less one of them on the same tasks, in points or the study's own scale; Holm's correction
+    within each dataset.
+
+    runs: of one study, that differ in their seed alone; a task counts once, by its mean. p is exact McNemar's where
+    every score is 0 or 1, else that of paired sign flips. smallest: the difference that so many tasks would have shown,
+    by the spread of these differences and by the fewest that have to differ.
+    """
+    import pandas as pd
+
+    first, rows = runs[0], list[dict[str, Any]]()
+    scale = first.of_study.scale
+    for dataset in (name for name in first.setup.datasets if against in first.setup.methods_of(name)):
+        base = _pooled(runs, dataset, against)
+        others = [method for method in first.setup.methods_of(dataset) if method != against]
+        compared = {method: compare(_pooled(runs, dataset, method), base) for method in others}
+        adjusted = holm([c.p for c in compared.values()])
+        for (method, c), p in zip(compared.items(), adjusted, strict=True):
+            difference, low, high = (scale * end for end in c.difference)
+            rows.append(
+                {"dataset": dataset, "method": method, "n": c.n, f"less {against}": difference, "low": low,
+                 "high": high, "gained": c.wins, "lost": c.losses, "p": c.p, "p (Holm)": p,
+                 "smallest": smallest(c, scale),
+                 "calls": first.mean(dataset, method, "calls"),
+                 "tokens in": first.mean(dataset, method, "tokens_in"),
+                 "evidence": first.evidence, "backbone": first.backbone_of(dataset, method, against)}
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def primary(runs: Iterable[Results], method: str, against: str) -> pd.DataFrame:
+    """One method less another on the same tasks, in points: a line for each dataset of each run that has both.
+
+    p as in `comparisons`; Holm's correction over the lines of a backbone, since they are the primary comparisons of one
+    document. smallest: as in `comparisons`.
+    """
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for run in (run for run in runs if {method, against} <= {*run.setup.methods}):
+        for dataset in run.setup.datasets:
+            c = compare(run.scores_of(dataset, method), run.scores_of(dataset, against))
+            difference, low, high = (100 * end for end in c.difference)
+            rows.append(
+                {"backbone": run.backbone, "dataset": dataset, "n": c.n, method: 100 * c.mean_a,
+                 against: 100 * c.mean_b, "difference": difference, "low": low, "high": high, "gained": c.wins,
+                 "lost": c.losses, "smallest": smallest(c), "p": c.p, "evidence": run.evidence}
+            )  # fmt: skip
+    table = pd.DataFrame(rows)
+    if len(table):
+        table["p (Holm)"] = table.groupby("backbone")["p"].transform(holm)
+    return table
+
+
+def contrasts(runs: Iterable[Results], pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """Pairs of methods on the same tasks, in points: a row a run, pair, and dataset on which both have played.
+
+    p as in `comparisons`; Holm's correction over all rows, since they are of one document.
+    """
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for run, pair in product(runs, pairs):
+        for dataset in (name for name in run.setup.datasets if {*pair} <= {*run.setup.methods_of(name)}):
+            first, second = (run.scores_of(dataset, method) for method in pair)
+            c = compare(first, second)
+            difference, low, high = (100 * end for end in c.difference)
+            rows.append(
+                {"dataset": dataset, "compared": " − ".join(pair), "difference": difference, "ci_low": low,
+                 "ci_high": high, "only the first": c.wins, "only the second": c.losses, "p": c.p, "p (Holm)": c.p,
+                 "n": c.n, "evidence": run.evidence, "backbone": run.backbone}
+            )  # fmt: skip
+    table = pd.DataFrame(rows)
+    return table.assign(**{"p (Holm)": holm(table["p"])}) if rows else table
+
+
+def smallest(c: Comparison, scale: float = 100) -> float:
+    """The difference that a comparison would have shown, by default in points."""
+    return scale * max(smallest_difference(c.difference), FEWEST / c.n)
+
+
+def _pooled(runs: Sequence[Results], dataset: str, method: str) -> dict[str, float]:
+    """Task -> its mean score over the runs: official and stored tasks are the same under every seed, and count once."""
+    scores = defaultdict[str, list[float]](list)
+    for run in runs:
+        for task, score in run.scores_of(dataset, method).items():
+            scores[task].append(score)
+    return {task: sum(values) / len(values) for task, values in scores.items()}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
 
 from lab.machine import progress
 from lab.machine.faults import MissingData
@@ -13,16 +14,18 @@ from lab.machine.printing import hint
 from lab.models.backbone import Ledger
 from lab.models.cache import canonical
 from lab.results.outcomes import Judged, Score
-from lab.runs.conditions import Entry, Settings, entry
-from lab.runs.declaration import Declaration, named, register
 from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, Experiment
 from lab.runs.manifest import Manifest
+from lab.runs.registry import STUDIES
 from lab.runs.run import Episode
-from lab.runs.settings import changed, has
-from lab.runs.study_results import Results
+from lab.runs.study_results import Entry, Results, entry
 from lab.viewer.steps import Exchange
 from lab.viewer.timeline import Timeline
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Settings = Mapping[str, Any]
 SHARED = ("engine", "engines", "data", "limit", "seed")  # settings that all conditions share
 
 
@@ -40,20 +43,19 @@ class Trial(Experiment):
     datasets: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     options: Settings = field(default_factory=dict, hash=False)
-    declared: Declaration | None = field(default=None, repr=False, compare=False, metadata=NOT_KEPT)
+    declared: Any = field(default=None, repr=False, compare=False, metadata=NOT_KEPT)
 
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "datasets", "methods", "options")
 
     def __post_init__(self) -> None:
         """With the declaration, which worker processes need of a study that a notebook declares."""
         if self.declared is None:
-            object.__setattr__(self, "declared", named(self.study))
-        register(self.of)
+            object.__setattr__(self, "declared", STUDIES.named(self.study))
+        STUDIES.own[self.study] = self.declared
 
     @property
-    def of(self) -> Declaration:
-        """The declaration."""
-        assert self.declared is not None
+    def of(self) -> Any:
+        """The declaration, a `lab.runs.study.Study`."""
         return self.declared
 
     @property
@@ -77,8 +79,13 @@ class Trial(Experiment):
         setup = cls(study=manifest.parameters["study"], engine=manifest.engine)
         return replace(setup, **setup._known(manifest.parameters))
 
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Benchmarks with the conditions that are played on them, in order."""
+        return [pair for pair in self._declared() if pair not in self.left_out]
+
     def methods_of(self, dataset: str) -> list[str]:
-        return [name for played, name in self._declared() if played == dataset and (played, name) not in self.left_out]
+        return [name for played, name in self.pairs if played == dataset]
 
     @cached_property
     def left_out(self) -> dict[tuple[str, str], str]:
@@ -88,8 +95,8 @@ class Trial(Experiment):
 
     def inputs(self) -> dict[str, str]:
         """Those of all conditions, by benchmark and condition."""
-        pairs = [(dataset, name) for dataset in self.datasets for name in self.methods_of(dataset)]
-        return {f"{'/'.join(pair)}/{name}": key for pair in pairs for name, key in self.part(*pair).inputs().items()}
+        parts = {"/".join(pair): self.part(*pair) for pair in self.pairs}
+        return {f"{pair}/{name}": key for pair, part in parts.items() for name, key in part.inputs().items()}
 
     def data_of(self, dataset: str) -> str:
         """The data of a benchmark: one without official data has synthetic tasks beside another's official ones."""
@@ -101,8 +108,7 @@ class Trial(Experiment):
                 if dataset in self.of.condition(name).plays]  # fmt: skip
 
     def operators(self) -> tuple[str, ...]:
-        parts = (self.part(dataset, method) for dataset in self.datasets for method in self.methods_of(dataset))
-        return tuple(dict.fromkeys(operator for part in parts for operator in part.operators()))
+        return tuple(dict.fromkeys(operator for pair in self.pairs for operator in self.part(*pair).operators()))
 
     def tasks(self) -> list[str]:
         """A method beside the others on each task, so that a stopped run has some of all."""
@@ -118,11 +124,11 @@ class Trial(Experiment):
         names = entry(task)
         return f"{names.dataset}/{self._of(task).group(names.task)}"
 
-    def player(self, task: str) -> tuple[Experiment, str]:
-        return self._of(task), entry(task).task
-
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         return self._of(task).play(entry(task).task, ledger)
+
+    def calls(self, task: str) -> Mapping[str, int]:
+        return self._of(task).calls(entry(task).task)
 
     def judged(self, episode: Episode) -> Judged:
         """As the method's own experiment judges it."""
@@ -173,8 +179,8 @@ class Trial(Experiment):
 
     def _playable(self) -> Self:
         """With the benchmarks and conditions that can be played. Raises BadSetting where there are none."""
-        datasets = tuple(dataset for dataset in self.datasets if self.methods_of(dataset))
-        playing = {name for dataset in datasets for name in self.methods_of(dataset)}
+        datasets = tuple(dict.fromkeys(dataset for dataset, _ in self.pairs))
+        playing = {method for _, method in self.pairs}
         methods = tuple(name for name in self.methods if name in playing)
         if not methods:
             known = ", ".join(condition.name for condition in self.of.conditions)
@@ -261,8 +267,7 @@ class Trial(Experiment):
             named = (*self.of.benchmarks, *(condition.name for condition in self.of.conditions))
             if colon and whose not in named:
                 raise BadSetting(f"options: {option}: no benchmark or condition {whose!r}{hint(whose, named)}")
-            played = [(dataset, method) for dataset in self.datasets for method in self.methods_of(dataset)]
-            parts = [self.part(*pair) for pair in played if not colon or whose in pair]
+            parts = [self.part(*pair) for pair in self.pairs if not colon or whose in pair]
             for part in (part for part in parts if has(part, name)):
                 changed(part, name, self.options[option])  # a value of another type is refused before anything runs
             if not any(has(part, name) for part in parts) and (parts or not colon):
@@ -292,3 +297,36 @@ class Trial(Experiment):
 def _say(message: str) -> None:
     """Once in a process, since the same holds for every run of a notebook."""
     progress.say(message)
+
+
+def has(holder: Any, name: str) -> bool:
+    """Whether a dataclass has a field of that name, or one that has, where the name has dots."""
+    first, _, rest = name.partition(".")
+    known = is_dataclass(holder) and first in {setting.name for setting in fields(holder)}
+    return known and (not rest or has(getattr(holder, first), rest))
+
+
+def changed(holder: Any, name: str, value: Any) -> Any:
+    """A copy with one field changed. value: as JSON has it. Raises BadSetting for a wrong field or type."""
+    from pydantic import ValidationError
+
+    first, _, rest = name.partition(".")
+    known = [setting.name for setting in fields(holder)]
+    if first not in known:
+        raise BadSetting(f"{type(holder).__name__} has no setting {first!r}; there are: {', '.join(known)}")
+    if rest:
+        return replace(holder, **{first: changed(getattr(holder, first), rest, value)})
+    kind: Any = type(holder)
+    try:
+        typed = _typed(kind, first).validate_json(json.dumps(value), strict=True)
+    except ValidationError as error:
+        raise BadSetting(f"{name}={value!r}: {error.errors()[0]['msg']}") from None
+    return replace(holder, **{first: typed})
+
+
+@cache
+def _typed(kind: Any, name: str) -> TypeAdapter[Any]:
+    """What reads a field's value: it takes milliseconds to make, and studies change settings by the thousand."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(get_type_hints(kind)[name])

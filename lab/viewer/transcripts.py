@@ -56,7 +56,7 @@ def of(folder: Path, manifest: Manifest, setup: Experiment | None, episode: Epis
         return (), "Prompts and answers are not shown: only the experiment that wrote the run can play it again."
     backbone = _answering(folder, manifest)
     if backbone is None:
-        return (), f"Prompts and answers were not kept: the run has no {ANSWERS} (record=True keeps them)."
+        return (), f"Prompts and answers were not kept: the run has no {ANSWERS}."
     transcript = Transcript(backbone)
     try:
         result = setup.decided().play(episode.task, transcript)

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from lab.runs.conditions import Condition, Metric, Settings
-from lab.runs.declaration import register
-from lab.runs.study import Study
+from lab.runs.study import Condition, Metric, Settings, Study, register
 from lab.runs.trial import Trial
 from procllm import conditions
 from procllm.domains import NAMES, domain

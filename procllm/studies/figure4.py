@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.results import tables
 from lab.runs import collecting, experiment, recordings
-from lab.runs.declaration import named
+from lab.runs.registry import STUDIES
 from lab.runs.study_results import Results, took
 from procllm.experiments.episodes import Episodes
 from procllm.studies import figure3, outcomes, recipes
@@ -81,7 +81,7 @@ def recorded(metrics: Collection[str]) -> pd.DataFrame:
     """Rows of all recordings of real models whose metric begins with one of these."""
     import pandas as pd
 
-    rows = pd.concat([recordings.rows_with_data(study.name) for study in RECORDED], ignore_index=True)
+    rows = pd.concat([recordings.rows(study.name) for study in RECORDED], ignore_index=True)
     return rows[rows["metric"].str.startswith(tuple(metrics))]
 
 
@@ -89,7 +89,7 @@ def replays(names: Sequence[str] = ()) -> list[Results]:
     """Recordings of real models, played again by the studies that made them; by default all."""
     chosen = names or [name for study in RECORDED for name in recordings.names(study.name)]
     known = recordings.manifests()
-    return [named(known[name].method).run(engine=f"replay:{name}") for name in chosen]
+    return [STUDIES.named(known[name].method).run(engine=f"replay:{name}") for name in chosen]
 
 
 def record(run: Results) -> None:

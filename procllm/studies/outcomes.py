@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.results import plots, tables
 from lab.results.exports import readable
-from lab.runs.conditions import entry
-from lab.runs.study_results import Results
+from lab.runs.study_results import Results, entry
 from procllm.conditions import CONDITIONS, EXTENDED
 from procllm.experiments.episodes import trajectories
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lab.runs.conditions import Metric
+from lab.runs.study import Metric
 from lab.runs.trial import Trial
 from procllm.studies.conditions import HUMAN, LLM, NONE, PLACEBO, TRAVEL, declared
 from procllm.studies.outcomes import bars

@@ -209,7 +209,7 @@ def with_recorded(ours: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     """Our Validate's rows behind those of its recordings, but for one that is replayed now, and the judges' last."""
     import pandas as pd
 
-    known = recordings.rows_with_data(Setup.method)
+    known = recordings.rows(Setup.method)
     known = known[~known["backbone"].isin(ours["backbone"])]
     return pd.concat([frame for frame in (known, ours, others) if len(frame)], ignore_index=True)
 

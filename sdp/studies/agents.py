@@ -12,9 +12,7 @@ from typing import Any
 
 from agents.experiments import acting
 from lab.models.engines import ORACLE
-from lab.runs.conditions import Metric
-from lab.runs.declaration import register
-from lab.runs.study import Study
+from lab.runs.study import Metric, Study, register
 from lab.runs.study_results import Results
 from lab.runs.trial import Trial
 from sdp.studies.conditions import ACTING, AGENTS, BLANKED, DIRECT, PLACEBO, SDP, rejections

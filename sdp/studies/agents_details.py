@@ -9,7 +9,7 @@ import pandas as pd
 from agents.experiments import acting
 from agents.history import MALFORMED
 from agents.worlds.travelplanner import delivered
-from lab.runs import paired
+from lab.runs import study_results
 from lab.runs.study_results import Results
 from sdp.studies.agents import REACT
 from sdp.studies.comparing import labels
@@ -23,8 +23,8 @@ CONTROLS = (
 
 
 def placebos(results: Results) -> pd.DataFrame:
-    """Each method less its own controls on the same tasks: see `lab.runs.paired.contrasts`."""
-    return paired.contrasts([results], CONTROLS).assign(data=results.setup.data)
+    """Each method less its own controls on the same tasks: see `lab.runs.study_results.contrasts`."""
+    return study_results.contrasts([results], CONTROLS).assign(data=results.setup.data)
 
 
 def faults(results: Results) -> pd.DataFrame:

@@ -9,8 +9,7 @@ import pandas as pd
 
 from lab.results.statistics import Comparison, compare, holm
 from lab.runs import experiment
-from lab.runs.paired import smallest
-from lab.runs.study_results import Results
+from lab.runs.study_results import Results, smallest
 from sdp.studies.conditions import SDP
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agents.experiments import acting, one_call
 from agents.experiments.acting_worlds import ACTING
-from lab.runs.conditions import Condition
+from lab.runs.study import Condition
 from lab.runs.study_results import Results
 from sdp.experiments import assistantbench, multihop, scienceworld, travelplanner
 from sdp.placebo import rejected

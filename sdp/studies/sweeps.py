@@ -12,9 +12,7 @@ from lab.models.judges import Errors, errors_of
 from lab.results import plots
 from lab.results.statistics import wilson
 from lab.runs.collecting import collect
-from lab.runs.conditions import Metric
-from lab.runs.declaration import register
-from lab.runs.study import Study
+from lab.runs.study import Metric, Study, register
 from lab.runs.trial import Trial
 from sdp.studies.conditions import SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lab.results import tables
-from lab.runs.declaration import register
-from lab.runs.study import Study
+from lab.runs.study import Study, register
 from lab.runs.study_results import Results
 from lab.runs.trial import Trial
 from sdp.adapters.travelplanner.adapter import Policy

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 
-from lab.runs.conditions import Metric
-from lab.runs.declaration import register
 from lab.runs.experiment import BadSetting
-from lab.runs.study import Study
+from lab.runs.study import Metric, Study, register
 from lab.runs.trial import Trial
 from sdp.studies.conditions import DIRECT, PLACEBO, SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE, agent, rejections
 from worlds.web.serper import KEY

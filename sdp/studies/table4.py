@@ -12,8 +12,7 @@ from typing import Any
 
 from lab.models.engines import ORACLE
 from lab.results import tables
-from lab.runs.declaration import register
-from lab.runs.study import Study
+from lab.runs.study import Study, register
 from lab.runs.study_results import Results
 from sdp.experiments import certifying
 from sdp.experiments.scienceworld import Setup

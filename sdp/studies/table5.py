@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from agents.experiments.acting import AGENTS as ACTING_AGENTS
-from lab.runs.conditions import Metric
-from lab.runs.declaration import register
-from lab.runs.study import Study
+from lab.runs.study import Metric, Study, register
 from lab.runs.trial import Trial
 from sdp.studies.conditions import AGENTS, DIRECT, PLACEBO, SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE, agent, rejections
 

@@ -11,9 +11,9 @@ from lab.models.connect import connected
 from lab.models.replay import Replay
 from lab.results import tables
 from lab.runs.collecting import collect
-from lab.runs.declaration import named, register
 from lab.runs.manifest import Manifest
-from lab.runs.study import Study
+from lab.runs.registry import STUDIES
+from lab.runs.study import Study, register
 from lab.runs.study_results import Results
 from lab.runs.trial import Trial
 from sdp.ablation import ABLATIONS
@@ -52,7 +52,7 @@ def played(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> list
     for trial in trials:
         backbone = connected(trial.engine)
         if isinstance(backbone, Replay):
-            recorded: Any = named(Manifest.read(backbone.folder).parameters["study"])
+            recorded: Any = STUDIES.named(Manifest.read(backbone.folder).parameters["study"])
             run = recorded.run(engine=trial.engine, workers=workers, cluster=cluster)
         else:
             run = collect(trial, workers, cluster)

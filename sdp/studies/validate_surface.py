@@ -19,9 +19,7 @@ import numpy as np
 import pandas as pd
 
 from lab.models.judges import Errors
-from lab.runs.conditions import Metric
-from lab.runs.declaration import register
-from lab.runs.study import Study
+from lab.runs.study import Metric, Study, register
 from sdp.studies.conditions import SDP
 from sdp.studies.sweeps import erring, swept
 

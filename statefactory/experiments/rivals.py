@@ -12,9 +12,8 @@ from typing import Any, ClassVar, Self
 from lab.machine import progress
 from lab.models import engines
 from lab.models.backbone import Backbone
-from lab.runs.conditions import Condition, Metric
 from lab.runs.experiment import NOT_KEPT, Experiment
-from lab.runs.study import Study
+from lab.runs.study import Condition, Metric, Study
 from lab.runs.study_results import Results
 from statefactory.experiments.guided import WORLDS, no_reward_model
 from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS, JUDGES

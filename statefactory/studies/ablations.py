@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.results import statistics, tables
 from lab.runs import recordings
-from lab.runs.declaration import name_itself, register
+from lab.runs.study import name_itself, register
 from lab.runs.study_results import Results
 from statefactory.embeddings import known, weights
 from statefactory.experiments import scores, triplets
@@ -142,7 +142,7 @@ def with_kept(rows: pd.DataFrame, data: str) -> pd.DataFrame:
     """These rows of Table 15, and those that are kept of embeddings without one, made from the same kind of data."""
     import pandas as pd
 
-    kept = recordings.rows_with_data(KEPT)
+    kept = recordings.rows(KEPT)
     kept = kept[(kept["data"] == data) & ~kept["method"].isin(rows["method"])]
     return pd.concat([rows, kept], ignore_index=True) if len(kept) else rows
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lab.runs.declaration import register
+from lab.runs.study import register
 from lab.runs.study_results import Results
 from statefactory.benchmark import DOMAINS
 from statefactory.experiments.scoring import STANDARD, Scoring

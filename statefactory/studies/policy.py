@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lab.results import tables
-from lab.runs.conditions import Metric
-from lab.runs.study import Study
+from lab.runs.study import Metric, Study
 from lab.runs.study_results import Results
 from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, BestOfN, attempted, choices, success
 from statefactory.experiments.guided import SUCCESS

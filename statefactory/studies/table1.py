@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from lab.results import tables
-from lab.runs.conditions import Condition
-from lab.runs.declaration import register
-from lab.runs.study import Study
+from lab.runs.study import Condition, Study, register
 from lab.runs.study_results import Results
 from statefactory.benchmark import DOMAINS
 from statefactory.benchmark.domains import BY_NAME

@@ -11,10 +11,8 @@ from collections.abc import Iterator, Mapping
 from lab.models.engines import ORACLE
 from lab.models.rules import rule_of
 from lab.results import tables
-from lab.runs.conditions import Condition
-from lab.runs.declaration import register
 from lab.runs.experiment import BadSetting
-from lab.runs.study import Study
+from lab.runs.study import Condition, Study, register
 from lab.runs.study_results import Results
 from lab.runs.trial import Trial
 from statefactory.experiments.guided import PENALTY, SUCCESS, WORLDS

@@ -238,6 +238,6 @@ def test_tasks_are_those_of_the_split_and_others_are_told() -> None:
 
 def test_each_is_declared_to_be_played_by_hand() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = project["entry-points"][playable.GROUP]
+    declared = project["entry-points"][playable.PLAYABLE.group]
     for name, setup in MADE.items():
-        assert EntryPoint(name, declared[f"ReAct.{name}"], playable.GROUP).load() is type(setup)
+        assert EntryPoint(name, declared[f"ReAct.{name}"], playable.PLAYABLE.group).load() is type(setup)

@@ -21,9 +21,8 @@ from lab.runs import recordings
 from lab.runs.budget import BudgetSpent
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting, Experiment
-from lab.runs.paired import contrasts
 from lab.runs.run import Episode
-from lab.runs.study_results import Results
+from lab.runs.study_results import Results, contrasts
 from lab.runs.trial import Trial
 from lab.sandbox import watching
 from lab.sandbox.program import Job

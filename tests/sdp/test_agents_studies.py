@@ -11,8 +11,8 @@ from lab.machine.faults import MissingData
 from lab.results.statistics import holm
 from lab.runs import collecting, recordings, study
 from lab.runs.experiment import BadSetting
-from lab.runs.settings import changed
 from lab.runs.study_results import Results
+from lab.runs.trial import changed
 from sdp.studies import agents_details, conditions
 from sdp.studies.agents import ACTED, REACT, STUDIES, even, stood_in
 from sdp.studies.conditions import BLANK

@@ -13,7 +13,7 @@ import pytest
 from chat_server import ChatServer, Request, Response, answer, in_prose, says, status
 from lab.models.engines import BadEngine
 from lab.results import tables
-from lab.results.headlines import headlines
+from lab.results.outcomes import headlines
 from lab.results.statistics import wilson
 from lab.runs import collecting
 from lab.runs.collecting import collect

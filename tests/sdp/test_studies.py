@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lab.__main__ import main
-from lab.runs import declaration
-from lab.runs.conditions import Condition
 from lab.runs.evaluate import Plan
+from lab.runs.registry import STUDIES
+from lab.runs.study import Condition
 from sdp.loop import Settings
 from sdp.studies.conditions import SDP, WITHOUT_CASCADE, WITHOUT_REPLAN, WITHOUT_VALIDATE
 from sdp.studies.sweeps import STUDY as SWEEPS
@@ -38,7 +38,7 @@ def test_a_table_is_played_by_who_answers_its_benchmark(
     ]
     assert main(["eval", name, *words]) == 0
     printed = capsys.readouterr().out
-    assert row in printed and f"lab eval {name} --engine {declaration.named(name).engine}" in printed
+    assert row in printed and f"lab eval {name} --engine {STUDIES.named(name).engine}" in printed
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_a_condition_without_a_mechanism_is_sdp_with_that_one_switched_off(
 
 
 def test_conditions_of_a_table_have_names_of_their_own_and_one_baseline() -> None:
-    for name in declaration.names():
-        declared = declaration.named(name)
+    for name in STUDIES.names():
+        declared = STUDIES.named(name)
         names = [condition.name for condition in declared.conditions]
         assert len({*names}) == len(names) and declared.against in ("", *names), name
         assert [*Plan(name, declared, [declared.engine], {}).cells()], "it can be planned with its own settings"

@@ -18,13 +18,11 @@ from hypothesis import strategies as st
 from lab.machine.paths import ROOT, answer_cache
 from lab.models import rules
 from lab.models.connect import connected
-from lab.notebooks.cells import module_of
 from lab.notebooks.check import MOST_YOURS, YOURS, lines_of
-from lab.notebooks.documents import NotebookError, read, tags
+from lab.notebooks.documents import NotebookError, module_of, read, tags
 from lab.runs import compare
-from lab.runs.collecting import collect
-from lab.runs.interrupted import interrupted
-from lab.runs.own_code import own_code
+from lab.runs.collecting import collect, interrupted
+from lab.runs.manifest import own_code
 from lab.runs.run import read_lines
 from lab.viewer.transcripts import Transcript
 from sdp.ablation import ABLATIONS

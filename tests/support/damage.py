@@ -25,9 +25,10 @@ from lab.models.connect import connect
 from lab.notebooks import documents, expected, parameters, register, scoreboard
 from lab.results import stored, tables
 from lab.runs import recordings, show
+from lab.runs.catalogue import folder_for
 from lab.runs.collecting import collect, costs
 from lab.runs.execution import play_all
-from lab.runs.run import Run, folder_for
+from lab.runs.run import Run
 from small_notebooks import notebook
 
 ENGINE, TASKS = "rules@0.6", 6

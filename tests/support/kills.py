@@ -21,7 +21,6 @@ from tqdm.auto import tqdm
 
 import chat_server as chat
 from asking import manifest, play, run_rules
-from chat_server import ChatServer
 from faults import BOX
 from flights import CONTEXT
 from lab.models.cache import AnswerCache
@@ -50,13 +49,10 @@ class Moment(NamedTuple):
 
 @dataclass
 class Outcome:
-    """What a campaign came to. torn: files found with half a line. differences: empty if all is well."""
+    """What the kills came to. torn: files found with half a line. differences: empty if all is well."""
 
     kills: Counter[str] = field(default_factory=Counter)
     torn: Counter[str] = field(default_factory=Counter)
-    rounds: int = 0
-    repeated: int = 0
-    requests: int = 0
     differences: list[str] = field(default_factory=list)
 
 
@@ -84,32 +80,16 @@ def steady(request: chat.Request) -> chat.Response:
     return chat.answer({"shelf": int(box) * 3 % 10, "why": f"box {box}"}, delay=0.002)
 
 
-def campaign(folder: Path, kills: int, tasks: int, seed: int) -> dict[str, Outcome]:
-    """Half of the kills for a run of rules, half for one against a server."""
-    with ChatServer(steady) as server:
-        sessions = {
-            "rules": partial(rules_session, tasks=tasks),
-            "server": partial(server_session, tasks=tasks, address=server.address),
-        }
-        outcomes = {}
-        for name, session in sessions.items():
-            before = server.count
-            outcomes[name] = disturb(session, folder / name, kills // 2, tasks, Random(f"{seed}-{name}"))
-            outcomes[name].requests = server.count - before
-    return outcomes
-
-
 def disturb(session: Session, folder: Path, kills: int, tasks: int, random: Random) -> Outcome:
     """Kill and resume until the kills are reached and the last run is done; a run that is done makes way for a new."""
-    outcome, calm = Outcome(), folder / "calm"
+    outcome, calm, rounds = Outcome(), folder / "calm", 0
     finish(session, calm)
     while outcome.kills.total() < kills:
-        outcome.rounds += 1
-        disturbed = folder / f"killed-{outcome.rounds}"
+        rounds += 1
+        disturbed = folder / f"killed-{rounds}"
         while outcome.kills.total() < kills and not done(disturbed, tasks):
             kill_once(session, disturbed, moment(random), outcome)
         finish(session, disturbed)
-        outcome.repeated += len(read_lines(disturbed / "run" / "usage.jsonl")) - tasks
         outcome.differences += differences(calm, disturbed, tasks)
     return outcome
 

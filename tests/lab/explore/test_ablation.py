@@ -58,7 +58,7 @@ class Crossing(Playable):
 @pytest.fixture
 def panel(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ablation]:
     """The panel of an agent and a benchmark that only a notebook registered."""
-    monkeypatch.setattr(playable, "_own", {})
+    monkeypatch.setattr(playable.PLAYABLE, "own", {})
     playable.register("Walker", "Roads", Crossing)
     yield Ablation("rules", limit=6, agent="Walker", benchmark="Roads")
 
@@ -68,7 +68,7 @@ def test_what_is_registered_is_there_with_a_control_for_each_mechanism(panel: Ab
     assert list(panel.groups["care"].controls) == ["look", "tries"]
     assert panel.task.options == tuple(f"road {number}" for number in range(8))
     assert panel.setup() == Crossing(engine="rules", limit=6, data="synthetic")
-    with pytest.raises(BadSetting, match="There is no Walker on Moon to play; there are: .*Walker on Roads"):
+    with pytest.raises(BadSetting, match="There is no .*Walker.Moon.*There are: .*Walker.Roads"):
         playable.named("Walker", "Moon")
     with pytest.raises(ValueError, match="no task 'road 9'; it has road 0 to road 7"):
         Ablation("rules", task="road 9", agent="Walker", benchmark="Roads")

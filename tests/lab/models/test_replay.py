@@ -123,7 +123,7 @@ def test_a_recording_torn_by_a_kill_still_gives_what_is_whole(tmp_path: Path, pr
 
 def test_a_folder_without_recorded_answers_says_how_to_record(tmp_path: Path) -> None:
     Run(tmp_path, manifest(1)).close()
-    with pytest.raises(MissingRun, match="answers.jsonl.*record=True"):
+    with pytest.raises(MissingRun, match="answers.jsonl.*of a model"):
         connect(f"replay:{tmp_path}")
     (tmp_path / "manifest.json").rename(tmp_path / "answers.jsonl")
     with pytest.raises(MissingRun):

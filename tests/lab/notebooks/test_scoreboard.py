@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from lab.machine.faults import DamagedFile
-from lab.machine.paths import ROOT, published_data, recordings_folder
-from lab.notebooks import answers, commands, front_page, register, scoreboard
-from lab.notebooks.documents import committed, name_of, read
-from lab.results import exports, figures, stored
+from lab.machine.paths import published_data, recordings_folder
+from lab.notebooks import commands, front_page, register, scoreboard
+from lab.notebooks.documents import committed, name_of
+from lab.results import exports, stored
 from lab.results.statistics import Interval
 from lab.results.stored import Stored
 from lab.runs import recordings
@@ -53,13 +53,13 @@ def test_pages_answer_boxes_and_the_scoreboards_files_are_current() -> None:
     for path in front_page.pages():
         text = path.read_text(encoding="utf-8")
         assert front_page.filled(text, path.name) == text, f"{path.name} is stale; write it: make readme"
-    assert not answers.stale(), "stale; write them: make readme"
+    assert not front_page.stale(), "stale; write them: make readme"
     for paper in JUDGED:
         rows = scoreboard.table(paper, "../notebooks/")
-        kept = (figures.COMMITTED / f"0_scoreboard_{paper.paper.published}.md").read_text(encoding="utf-8")
-        stored = (figures.COMMITTED / f"0_scoreboard_{paper.paper.published}.csv").read_text(encoding="utf-8")
+        kept = (stored.COMMITTED / f"0_scoreboard_{paper.paper.published}.md").read_text(encoding="utf-8")
+        data = (stored.COMMITTED / f"0_scoreboard_{paper.paper.published}.csv").read_text(encoding="utf-8")
         now = exports.markdown(rows), exports.csv(scoreboard.rows([paper]))
-        assert now == (kept, stored), "stale; run: python -m lab run --in-place 0_scoreboard"
+        assert now == (kept, data), "stale; run: python -m lab run --in-place 0_scoreboard"
 
 
 def test_a_claims_numbers_are_data_in_its_unit() -> None:
@@ -123,7 +123,7 @@ def test_own_results_count_where_they_were_made_with_the_defaults_on_the_same_da
 ) -> None:
     from lab.notebooks.expected import Report
 
-    monkeypatch.setattr(figures, "COMMITTED", tmp_path / "committed")
+    monkeypatch.setattr(stored, "COMMITTED", tmp_path / "committed")
     for place, data in (("committed", "official"), ("own", "synthetic")):
         monkeypatch.setenv("LAB_FIGURES", str(tmp_path / place))
         Report("book", data, 3)("facts", 4)
@@ -141,10 +141,3 @@ def test_the_five_sentences_name_what_the_findings_say() -> None:
     run = [finding for finding in FINDINGS if finding.on_a_model]
     assert f"Of {len(run)} claims on real models" in sentences[2]
     assert all(finding.claim.says in sentences[3] for finding in run if finding.verdict.word in ("AGREES", "OPPOSES"))
-
-
-def test_the_readme_links_to_files_that_are_there() -> None:
-    links = re.findall(r"\]\(([^)#:]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert links and all((ROOT / link).exists() for link in links)
-    titles = [read(path).cells[0].source.splitlines()[0] for path in committed()]
-    assert all(title.startswith("# ") for title in titles)

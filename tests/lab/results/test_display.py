@@ -154,19 +154,7 @@ def test_any_text_comes_out_escaped_whole_and_the_same_each_time(cells: list[tup
     assert page == tables.shown(frame)._repr_html_()
     found = Page(page)
     assert found.seen <= {
-        "div",
-        "style",
-        "table",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-        "code",
-        "small",
-        "br",
-        "wbr",
-        "p",
+        *["div", "style", "table", "thead", "tbody", "tr", "th", "td", "code", "small", "br", "wbr", "p"]
     }
     plain = str.maketrans({"\u00a0": " ", "\u2060": None})
     had = [[visible(cell) for cell in row] for row in cells]

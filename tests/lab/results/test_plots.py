@@ -60,11 +60,6 @@ def test_a_dollar_sign_in_a_label_begins_no_formula() -> None:
     axes.figure.canvas.draw()
 
 
-def test_bars_without_a_hue_have_no_legend(results: pd.DataFrame) -> None:
-    axes = plots.bars_with_intervals(results[:2], "method", "value", "ci_low", "ci_high")
-    assert axes.get_legend() is None and len(axes.patches) == 2
-
-
 def test_lines_run_in_the_order_of_x_with_a_band_each() -> None:
     frame = pd.DataFrame(
         {"k": [3, 1, 2], "f1": [0.3, 0.1, 0.2], "low": [0.2, 0.0, 0.1], "high": [0.4, 0.2, 0.3], "method": "SDP"}
@@ -81,11 +76,6 @@ def test_a_figure_says_the_evidence_backbone_and_n_of_its_numbers(results: pd.Da
     axes = plots.bars_with_intervals(results, "method", "value", "ci_low", "ci_high", hue="backbone")
     plots.label_evidence(axes.figure, results)
     assert axes.figure.get_supxlabel() == line
-
-
-def test_published_rows_say_only_what_is_known() -> None:
-    frame = tables.table([tables.row("SDP", "", "F1", 3.0, evidence="published", source="paper")])
-    assert plots.evidence_line(frame) == "published"
 
 
 def test_given_colors_hold_whichever_of_the_names_there_are() -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from lab.machine.faults import MissingData
-from lab.results import exports, figures, tables
+from lab.results import exports, stored, tables
 from lab.results.exports import markdown
 from lab.results.outcomes import Outcomes, Readings
 
@@ -168,7 +168,7 @@ def test_what_is_no_results_table_is_written_as_it_is_with_typed_columns(folder:
 
 
 def test_nothing_that_is_committed_glues_a_value_to_its_interval_and_numbers_read_as_numbers() -> None:
-    paths = sorted(figures.COMMITTED.rglob("*.csv"))
+    paths = sorted(stored.COMMITTED.rglob("*.csv"))
     assert len(paths) > 90
     for path in paths:
         with path.open(encoding="utf-8") as file:
@@ -177,7 +177,7 @@ def test_nothing_that_is_committed_glues_a_value_to_its_interval_and_numbers_rea
         frame = pd.read_csv(path)
         numbers = frame[[name for name in (*tables.NUMBERS, *tables.SHARES) if name in frame]]
         assert frame.empty or all(kind.kind in "if" for kind in numbers.dtypes), path
-    assert not [*figures.COMMITTED.rglob("*.parquet")], "their bytes change with pyarrow"
+    assert not [*stored.COMMITTED.rglob("*.parquet")], "their bytes change with pyarrow"
 
 
 def test_a_name_that_leads_out_of_the_figures_is_refused(folder: Path) -> None:

@@ -10,7 +10,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lab.results.text import (
-    HINTED,
     LONGEST,
     drawable,
     fitted,
@@ -35,7 +34,6 @@ def test_a_text_that_fits_is_kept_whole() -> None:
     assert wrapped("one two three four", 20, 9, 2) == ["one two three four"]
     halves = wrapped("one two three four", width("one two three", 9), 9, 2)
     assert " ".join(halves) == "one two three four" and len(halves) == 2
-    assert HINTED >= 1
 
 
 @given(st.lists(st.tuples(st.floats(0, 8), st.lists(st.text("ab ", min_size=1, max_size=40), min_size=1, max_size=3)),

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,16 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asking import Asking, Shelving, manifest
+from asking import Shelving, manifest
 from lab.__main__ import main
 from lab.machine.paths import ROOT, runs_folder
 from lab.models.replay import MissingRun
-from lab.results.headlines import headlines
 from lab.runs import catalogue, find, runs
 from lab.runs.collecting import collect
 from lab.runs.manifest import Manifest
 from lab.runs.run import Run
-from lab.viewer.episodes import NoScores, StoredRun
 
 PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
 HOLD = "import sys; from asking import manifest; from lab.runs.run import Run; from pathlib import Path; "
@@ -64,26 +60,6 @@ def test_a_finished_run_has_its_engine_its_state_and_a_folder_that_names_noteboo
     assert runs_folder() / run.folder == results.folder
 
 
-def test_the_headline_counts_as_0_what_the_agent_failed_and_leaves_out_what_was_not_measured() -> None:
-    failed = collect(Shelving(count=6, wrong=("000",)), show_progress=False)
-    late = collect(Shelving(count=6, wrong=("000",), fault="OSError"), show_progress=False)
-    (head,) = headlines(StoredRun(failed.folder).scores(), "")
-    assert (head.n, head.value) == (6, pytest.approx(500 / 6))
-    (head,) = headlines(StoredRun(late.folder).scores(), "")
-    assert (head.n, head.value) == (4, 100)  # its group of two is not whole
-    assert sorted(states().values()) == ["finished", "stopped"]
-
-
-def test_a_killed_run_says_how_many_episodes_are_there() -> None:
-    folder = runs_folder() / "killed"
-    code = f"from pathlib import Path; from asking import run_rules; run_rules(Path({str(folder)!r}), 40, 0.01)"
-    with subprocess.Popen([sys.executable, "-c", code], env=os.environ | PATHS) as player:
-        while player.poll() is None and not (folder / "episodes.jsonl").exists():
-            time.sleep(0.02)
-        player.send_signal(signal.SIGKILL)
-    assert row().state == "stopped" and row().done < row().planned == 40
-
-
 def test_a_run_that_another_process_writes_is_running_and_is_not_disturbed() -> None:
     folder = runs_folder() / "busy"
     hold = f"{HOLD}run = Run(Path({str(folder)!r}), manifest(3)); print('open', flush=True); sys.stdin.read()"
@@ -114,17 +90,6 @@ def test_damaged_and_foreign_folders_have_a_line_or_none_and_never_stop_the_list
         "whole": "finished", "manifest": "DAMAGED", "digest": "DAMAGED", "bare": "DAMAGED",
     }  # fmt: skip
     assert listed(capsys).count("DAMAGED: ") == 3
-
-
-def test_a_run_whose_class_cannot_be_had_is_listed_and_has_no_score() -> None:
-    collect(Shelving(count=2), run="mine", show_progress=False)
-    path = runs_folder() / "mine" / "manifest.json"
-    path.write_text(path.read_text().replace("asking:Shelving", "of_a_notebook:Mine"))
-    collect(Asking(count=2), run="unscored", show_progress=False)
-    assert set(states().values()) == {"finished"}
-    for name, why in (("mine", "of_a_notebook"), ("unscored", "asking has no score of its own")):
-        with pytest.raises(NoScores, match=why):
-            StoredRun(runs_folder() / name).scores()
 
 
 # --- listing ----------------------------------------------------------------------------------------------------

@@ -10,12 +10,10 @@ import pytest
 from asking import Asking, Shelving
 from lab.__main__ import main
 from lab.machine.paths import runs_folder
-from lab.results.headlines import headlines, paired
-from lab.results.outcomes import Score
+from lab.results.outcomes import Score, headlines, paired
 from lab.results.statistics import mcnemar
 from lab.runs.collecting import collect
-from lab.runs.comparison import compare
-from lab.runs.showing import show
+from lab.runs.showing import compare, show
 from lab.viewer.episodes import NoScores
 from procllm.studies.figure3 import STUDY
 
@@ -81,7 +79,7 @@ def test_conditions_are_compared_with_their_own_kind_or_as_named() -> None:
     assert [part.name for part in both.parts] == [human, none] and not len(both.flipped)
     with pytest.raises(ValueError, match=f"no part 'Alien-TN'; it has: {human}, {none}"):
         compare("seed 0:Alien-TN", "seed 0")
-    task = part.pairs[0].first.of
+    task = part.pairs[0][0].of
     beside = found.side_by_side(task)
     assert [each.title for each in beside.timelines] and beside.left != beside.right
 

@@ -27,9 +27,9 @@ from lab.machine.paths import ROOT
 from lab.models.backbone import MalformedAnswer
 from lab.models.connect import connect
 from lab.runs import execution
-from lab.runs.crews import Threads
 from lab.runs.execution import Played, play_all
-from lab.runs.run import Run, read_lines
+from lab.runs.run import Run
+from lab.runs.workers import Threads
 
 PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
 CANARY = "sk-canary-0123456789abcdef"
@@ -84,19 +84,6 @@ def test_an_episode_that_raises_is_recorded_without_keys_and_stays_in_the_count(
     assert "ValueError: the server said [hidden]" in results[1].error
     assert "tests/lab/runs/test_execution.py" in results[1].error and str(ROOT) not in results[1].error
     assert CANARY not in (tmp_path / "episodes.jsonl").read_text()
-
-
-def fail_with_accounts(task: str) -> Played:
-    error = RuntimeError("late")
-    error.played = Played(None, {"seconds": 2.0}, [{"request": task}])
-    raise error
-
-
-def test_what_a_failed_episode_took_is_kept_where_the_error_carries_it(tmp_path: Path) -> None:
-    with Run(tmp_path, manifest(1)) as run:
-        assert play_all(run, fail_with_accounts, show_progress=False)[0].failed
-        assert run.usage() == {"000": {"seconds": 2.0}}
-    assert read_lines(tmp_path / "answers.jsonl") == [{"request": "000"}]
 
 
 def die(task: str, folder: Path, deaths: int) -> Played:
@@ -275,11 +262,11 @@ def tell_much(task: str) -> Played:
 LIMITED = """
 import resource, sys
 from lab.machine.faults import Unavailable
-from lab.runs import open_files
+from lab.runs.workers import allow_open_files
 soft, hard, workers = map(int, sys.argv[1:])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 try:
-    open_files.allow(workers)
+    allow_open_files(workers)
     print("enough", resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 except Unavailable as error:
     print(error)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lab.runs import recordings
-from lab.runs.forecast import forecast, taken
+from lab.runs.catalogue import folder_for
+from lab.runs.forecast import Estimate, forecast
 from lab.runs.manifest import Manifest
-from lab.runs.run import Episode, Run, folder_for
+from lab.runs.run import Episode, Run
 
 PARAMETERS = {"data": "synthetic", "seed": 0}
 
@@ -41,6 +43,15 @@ def played(run: Manifest, *usages: dict[str, Any]) -> Path:
         for task, usage in zip(run.tasks, usages, strict=False):
             opened.append(Episode(task, {}), usage)
         return opened.folder
+
+
+def of_one(engine: str = "small", **other: Any) -> Estimate:
+    """What an episode takes that was not played."""
+    (share,) = forecast([manifest(30, engine, **other)])
+    return replace(
+        share,
+        **{name: getattr(share, name) and getattr(share, name) / 30 for name in ("calls", "tokens_in", "seconds")},
+    )
 
 
 def test_what_is_left_costs_what_such_episodes_took(tmp_path: Path) -> None:
@@ -96,24 +107,24 @@ def test_what_rules_answered_tells_nothing_of_a_model() -> None:
     for engine in ("small", "rules, Realize: small"):
         (share,) = forecast([manifest(1, engine)])
         assert (share.calls, share.tokens_in) == (None, None)
-    assert taken("small", "asking", PARAMETERS, "rules@0.5, Validate: small").calls == 2
+    assert of_one("rules@0.5, Validate: small").calls == 2
 
 
 def test_the_same_model_comes_first_then_the_most_similar_settings() -> None:
     played(manifest(2, "large"), took(1, 100, 0), took(1, 100, 0))
     played(manifest(1, "small?temperature=1", data="official"), took(1, 200, 0))
-    assert taken("small", "asking", PARAMETERS).tokens_in == 200
+    assert of_one().tokens_in == 200
     played(manifest(1, data="official"), took(1, 300, 0))
-    assert taken("small", "asking", PARAMETERS).tokens_in == 300
+    assert of_one().tokens_in == 300
     played(manifest(1), took(1, 400, 0))
-    assert taken("small", "asking", PARAMETERS).tokens_in == 400
+    assert of_one().tokens_in == 400
 
 
 def test_answers_from_the_cache_have_no_seconds() -> None:
     played(manifest(1), took(4, 100, 10, seconds=6.0, cached=2))
-    assert taken("small", "asking", PARAMETERS).seconds == pytest.approx(12.0)
+    assert of_one().seconds == pytest.approx(12.0)
     played(manifest(1, seed=1), took(4, 100, 10, cached=4))
-    assert taken("small", "asking", PARAMETERS | {"seed": 1}).seconds is None
+    assert of_one(seed=1).seconds is None
 
 
 def test_a_recording_of_the_method_tells_where_no_run_does(tmp_path: Path) -> None:
@@ -125,7 +136,7 @@ def test_a_recording_of_the_method_tells_where_no_run_does(tmp_path: Path) -> No
     lines = [{"operator": "realize", "calls": 6, "tokens in": 600, "tokens out": 60, "seconds": 3.0}]
     recordings.save(folder, pd.DataFrame(), pd.DataFrame(lines), list(run.tasks), "kept")
     (folder / "usage.jsonl").unlink()
-    assert taken("small", "asking", PARAMETERS)[:4] == (3, 300, 30, 1.5)
+    assert (of_one().calls, of_one().tokens_in, of_one().seconds) == (3, 300, 1.5)
     lines.append(lines[0] | {"seconds": None})  # answers of another operator came from the cache
     recordings.save(folder, pd.DataFrame(), pd.DataFrame(lines), list(run.tasks), "kept")
-    assert taken("small", "asking", PARAMETERS).seconds is None
+    assert of_one().seconds is None

@@ -17,16 +17,11 @@ from lab.models.backbone import Ledger
 from lab.models.cache import RECORDING
 from lab.models.connect import Routed, connect
 from lab.models.engines import BadEngine
-from lab.models.rules import Rules
-from lab.notebooks.commands import record as record_notebook
-from lab.notebooks.documents import NotebookError
-from lab.runs import budget, recordings
-from lab.runs.budget import Budget
-from lab.runs.cluster import Expected
+from lab.runs import recordings
 from lab.runs.collecting import collect, costs, record
 from lab.runs.experiment import BadSetting, Results
 from lab.runs.run import read_lines
-from small_notebooks import notebook
+from lab.runs.workers import endpoint_of
 
 NOISY = st.builds("rules@{}?seed={}".format, st.sampled_from(["0", "0.3", "0.8"]), st.integers(0, 3))
 
@@ -73,16 +68,6 @@ def test_each_operator_is_answered_by_its_own_engine(engine: str, instead: str, 
     assert backbone.ask(ASK, box=box) == connect(engine).ask(ASK, box=box)
     assert backbone.ask(CHECK, box=box, shelf=3) == connect(instead).ask(CHECK, box=box, shelf=3)
     assert backbone.request(CHECK, box=box, shelf=3) == connect(instead).request(CHECK, box=box, shelf=3)
-
-
-def test_without_others_nothing_stands_between() -> None:
-    assert isinstance(connect("rules", engines={}), Rules)
-
-
-def test_workers_give_what_one_gives() -> None:
-    setup = Checking(engine="rules@0.5", engines={"validate": "rules"}, count=6)
-    one, two = (collect(setup, workers=n, run=f"with {n}", show_progress=False) for n in (1, 2))
-    assert results_of(one) == results_of(two)
 
 
 # --- what it is called --------------------------------------------------------------------------------------------
@@ -138,16 +123,8 @@ def test_the_manifest_says_each_address_and_a_cluster_checks_it(server: ChatServ
     server.behave(says_yes)
     manifest = json.loads((run("rules", {"validate": "routed-b"}).folder / "manifest.json").read_text())
     assert manifest["address"] == f"rules, Validate: {server.address}"
-    assert Expected.of(manifest["address"]).address == server.address
-    assert Expected.of("rules").address == "" and Expected.of(server.address).address == server.address
-
-
-def test_only_what_a_model_answered_is_booked(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Budget()
-    monkeypatch.setattr(budget, "of_environment", lambda: held)
-    server.behave(says_yes)
-    run("rules@0.5", {"validate": "routed-c"})
-    assert held.made == server.count == 9
+    assert endpoint_of(manifest["address"]) == server.address
+    assert endpoint_of("rules") == "" and endpoint_of(server.address) == server.address
 
 
 # --- replay -------------------------------------------------------------------------------------------------------
@@ -167,7 +144,8 @@ def test_a_recording_answers_all_operators(recorded: Results, server: ChatServer
     asked = server.count
     replayed = run("replay:mine")
     assert results_of(replayed) == results_of(recorded) and server.count == asked
-    assert (replayed.backbone, replayed.setup.questions) == (recorded.backbone, 2)
+    assert (replayed.backbone, replayed.setup.questions, replayed.setup.seed) == (recorded.backbone, 2, 4)
+    assert Checking.recorded() == ["mine"]
     assert len(read_lines(recorded.folder / "answers.jsonl")) == 12
     known = recordings.usage("checking").set_index("operator")
     assert known["engine"].to_dict() == {"realize": "rules@0.5?seed=4", "validate": "routed-d?temperature=0.5"}
@@ -201,10 +179,3 @@ def test_a_recording_of_all_operators_decides_the_settings(recorded: Results) ->
 def test_a_recording_of_one_operator_decides_no_setting_and_must_agree(recorded: Results) -> None:
     with pytest.raises(BadSetting, match="replay:mine is to answer validate and was recorded with questions=2"):
         run("rules@0.5", {"validate": "replay:mine"})
-
-
-def test_the_name_of_a_recording_needs_a_model_among_the_engines(tmp_path: Path) -> None:
-    lines = 'engine: str = "rules"  # who answers\nengines: dict = {}  # who answers single operators instead'
-    path = notebook(tmp_path / "a.ipynb", "1 / 0", parameters=lines)
-    with pytest.raises(NotebookError, match="runs no model: engine='rules, Verify: rules@0.7'"):
-        record_notebook(str(path), [("engines", "{verify: rules@0.7}")], None, None, None)

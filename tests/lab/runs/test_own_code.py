@@ -11,7 +11,7 @@ import pytest
 
 from asking import Asking
 from lab.models import rules
-from lab.runs.own_code import own_code
+from lab.runs.manifest import own_code
 
 MINE = """
 from dataclasses import dataclass

@@ -60,17 +60,6 @@ def allow(monkeypatch: pytest.MonkeyPatch, allowed: Budget) -> None:
     monkeypatch.setattr(budget, "of_environment", lambda: allowed)
 
 
-def test_a_recording_is_served_without_the_model(wanted: Path, tmp_path: Path, server: ChatServer) -> None:
-    played = run(tmp_path, "played", "model-a")
-    played.record()
-    asked = server.count
-    served = run(tmp_path, "served", f"replay:{wanted}")
-    assert server.count == asked > 0
-    assert [episode.result for episode in served.episodes.values()] == [
-        episode.result for episode in played.episodes.values()
-    ]
-
-
 def test_while_recording_a_request_has_one_answer_also_where_it_is_none(
     wanted: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,18 +127,6 @@ def test_outside_of_lab_record_nothing_is_written(tmp_path: Path, monkeypatch: p
     assert not (tmp_path / "recordings").exists()
 
 
-def test_a_spent_budget_keeps_what_was_finished_and_the_run_goes_on_from_there(
-    wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    allow(monkeypatch, Budget(calls=1))
-    part = run(tmp_path, "played", "model-e")
-    assert len(part.episodes) == len(part.episodes) == 1
-    part.record()
-    assert recordings.usage(STUDY.name).iloc[0]["episodes"] == "1 of 3"
-    allow(monkeypatch, Budget())
-    assert len(run(tmp_path, "played", "model-e").episodes) == 3
-
-
 def test_an_unfinished_recording_goes_on_in_another_clone_and_asks_nothing_twice(
     wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ChatServer
 ) -> None:
@@ -157,7 +134,7 @@ def test_an_unfinished_recording_goes_on_in_another_clone_and_asks_nothing_twice
     server.behave(rarely_malformed())
     run(tmp_path, "here", "model-h").record()
     assert "recording first, 1 of 3 tasks, " in recordings.rows(STUDY.name)["source"].iloc[0]
-    assert recordings.names(STUDY.name) == ["first"] and not recordings.names(STUDY.name, whole=True)
+    assert recordings.names(STUDY.name) == ["first"]
     allow(monkeypatch, Budget())
     whole, asked = run(tmp_path, "here", "model-h"), server.count
     monkeypatch.setenv("LAB_CACHE", str(tmp_path / "another.sqlite"))
@@ -171,7 +148,6 @@ def test_an_unfinished_recording_goes_on_in_another_clone_and_asks_nothing_twice
     # What was played now has tuples where what was read has lists.
     assert written(there) == written(whole)
     there.record()
-    assert recordings.names(STUDY.name, whole=True) == ["first"]
     about = json.loads((wanted / "manifest.json").read_bytes())
     assert about["seconds"] > first and (len(about["tasks"]), about["planned"]) == (3, 3)
     assert (recordings.resume("first"), recordings.resume("never made")) == ("", "")

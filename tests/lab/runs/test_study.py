@@ -18,16 +18,13 @@ from lab.__main__ import main
 from lab.machine.faults import MissingData
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judged
-from lab.runs import declaration
 from lab.runs.collecting import collect
-from lab.runs.conditions import Condition, Metric
-from lab.runs.declaration import register
 from lab.runs.experiment import BadSetting, Experiment
+from lab.runs.registry import STUDIES
 from lab.runs.run import Episode
-from lab.runs.settings import changed, has
-from lab.runs.study import Study
+from lab.runs.study import Condition, Metric, Study, register
 from lab.runs.study_results import Results
-from lab.runs.trial import Trial
+from lab.runs.trial import Trial, changed, has
 
 
 @dataclass(frozen=True)
@@ -176,7 +173,7 @@ def test_what_there_is_not_is_refused_with_what_there_is(wrong: dict[str, Any], 
 
 def test_an_unknown_study_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(BadSetting, match="sdp-table5.*did you mean"):
-        declaration.named("sdp-table55")
+        STUDIES.named("sdp-table55")
 
 
 def test_settings_within_settings_are_found_and_copied() -> None:

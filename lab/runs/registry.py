@@ -1,0 +1,44 @@
+"""Registries: what installed packages declare in pyproject.toml under an entry-point group, and what notebooks add."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from lab.machine.printing import hint
+from lab.runs.experiment import BadSetting
+
+
+@dataclass
+class Registry:
+    """The entries of one group by name. kind: what they are, in messages. own: those of this process."""
+
+    group: str
+    kind: str
+    own: dict[str, Any] = field(default_factory=dict)
+
+    def names(self) -> list[str]:
+        """Sorted; nothing is imported for it."""
+        return sorted({entry.name for entry in entry_points(group=self.group)} | self.own.keys())
+
+    def named(self, name: str) -> Any:
+        """The entry of a name, or what "module:NAME" is. Raises BadSetting, and ImportError of what cannot load."""
+        if name in self.own:
+            return self.own[name]
+        for entry in entry_points(group=self.group):
+            if entry.name == name:
+                return entry.load()
+        module, colon, attribute = name.partition(":")
+        if colon and (value := getattr(import_module(module), attribute, None)) is not None:
+            return value
+        known = self.names()
+        listed = ", ".join(known) or "none; install the suite with: python -m pip install -e ."
+        raise BadSetting(
+            f"There is no {self.kind} {name!r}. There are: {listed}{hint(name, known)} "
+            "Name one of your own as module:NAME"
+        )
+
+
+STUDIES = Registry("lab.studies", "study")
