@@ -20,12 +20,13 @@ import pytest
 
 from lab.machine.reading import MANIFEST
 from lab.models.replay import PACKED
-from lab.runs import recordings, study
+from lab.runs import recordings
 from lab.runs.collecting import collect
+from lab.runs.registry import STUDIES
 from lab.runs.study_results import Results
 
 FOLDER = Path(__file__).parent
-STUDIES = study.names()
+
 # Settings of the recorded runs that two tasks of each benchmark would make large or slow.
 SETTINGS: dict[str, dict[str, Any]] = {
     "statefactory-best-of-n": {"options": {"count": 4}, "benchmarks": ("blocksworld", "webshop")},
@@ -41,11 +42,11 @@ def synthetic(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LAB_DATA", raising=False)
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", STUDIES.names())
 def test_recorded_answers_come_to_the_same_rows(name: str, request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--record"):
         record(name)
-    results = study.named(name).run(engine=f"replay:{FOLDER / name}", workers=1)
+    results = STUDIES.named(name).run(engine=f"replay:{FOLDER / name}", workers=1)
     for file, content in golden(results).items():
         assert_same(file, content, (FOLDER / name / file).read_text(encoding="utf-8"))
 
@@ -53,7 +54,7 @@ def test_recorded_answers_come_to_the_same_rows(name: str, request: pytest.Fixtu
 def record(name: str) -> None:
     """Play a study with its own engine and write its answers and what they came to."""
     settings = {"data": "synthetic", "limit": 2} | SETTINGS.get(name, {})
-    results = collect(study.named(name).trial(**settings), 1, record=True, show_progress=False)
+    results = collect(STUDIES.named(name).trial(**settings), 1, record=True, show_progress=False)
     shutil.rmtree(FOLDER / name, ignore_errors=True)
     tables = results.frame(), results.costs()
     folder = recordings.save(results.folder, *tables, tasks=list(results.episodes), name=str(FOLDER / name))
