@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 LARGE = 300_000  # paragraphs; from here on compiling pays within a thousand queries
 NAMESAKES = 1000  # paragraphs with a title of the same words that are compared
 PLACES = 0.5  # the share of the k places that titles may take
+VERSION = 1  # raise it whenever the same corpus gives another index
 
 
 class SearchResult(NamedTuple):
@@ -199,9 +200,6 @@ class Retriever:
         # Instead of the dictionary that was not loaded: bm25s asks whether a number is in here.
         index.unique_token_ids_set = range(len(self._vocabulary))
         return index
-
-
-VERSION = 1  # raise it whenever the same corpus gives another index
 
 
 def indexed(key: Any, paragraphs: Callable[[], Iterable[Paragraph]]) -> Retriever:

@@ -20,6 +20,8 @@ from worlds.travelplanner.tasks import TripTask
 UnknownFlights = Literal["fail", "pass"]
 PartiesRule = Literal["current", "before 2024-04-26"]
 SANDBOX_CHECK, ABSENCE_CHECK = "is_valid_information_in_sandbox", "is_not_absent"
+# The official script divides by these, however many plans it was given: (plans, hard constraints).
+OFFICIAL_DENOMINATORS = {"train": (45, 105), "validation": (180, 420)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +106,6 @@ def run_checks(
             error = error or str(problem)
     return results, error
 
-
-# The official script divides by these, however many plans it was given: (plans, hard constraints).
-OFFICIAL_DENOMINATORS = {"train": (45, 105), "validation": (180, 420)}
 
 Denominators = Literal["stated", "official"]  # the tasks that were played, or the benchmark's fixed counts
 
