@@ -31,6 +31,7 @@ WORD = re.compile(r"\w+")
 SUFFIX = re.compile(r"\s*\([^()]*\)\s*$")
 LONGEST_TITLE = 8  # words of a title that is looked for; 99 in 100 titles have no more
 TEXTS, OFFSETS = "texts.bin", "offsets.npy"
+K1, B = 0.9, 0.4  # the usual ones for paragraphs of Wikipedia, in Anserini and since
 TITLE_COUNTS = 2  # how many times a title's words count in a paragraph
 # By bm25s's names, which reads them.
 SCORES, NUMBERS, STARTS = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
@@ -124,9 +125,6 @@ class Texts:
             self._bytes[part].decode("utf-8", "surrogatepass") for part in (slice(start, middle), slice(middle, end))
         )
         return Paragraph(title, text)
-
-
-K1, B = 0.9, 0.4  # the usual ones for paragraphs of Wikipedia, in Anserini and since
 
 
 def stemmer() -> Callable[[str], str]:
