@@ -43,6 +43,20 @@ UNITS = {
     "runtime": "{} minutes", "price": "{} dollars", "ticket": "{} dollars", "money": "{:,} dollars",
     "population": "{:,}", "students": "{:,}", "staff": "{:,}", "visitors": "{:,}",
 }  # fmt: skip
+BLOCK = (
+    "university", "region", "town", "town", "town", *PEOPLE, "film", "film", "novel", "album", "company", "business",
+    "festival", "prize", "museum",
+)  # fmt: skip
+SIZE = len(BLOCK)
+PLACES = {kind: tuple(place for place, one in enumerate(BLOCK) if one == kind) for kind in dict.fromkeys(BLOCK)}
+PLACES["person"] = tuple(PLACES[kind][0] for kind in PEOPLE)
+PLACES["country"] = PLACES["university"]  # the first place of every 16th block
+KINDS = (*dict.fromkeys(BLOCK), "country")
+COUNTRY_EVERY = 16
+ERAS = 4
+TRADES = ("film studio", "publishing house", "record label")  # of companies, by turns
+CAPITAL, FESTIVAL_TOWN, LENDING_TOWN = PLACES["town"]
+FIRST_FILM, SECOND_FILM = PLACES["film"]
 
 
 def written(relation: str, value: Value) -> str:
@@ -64,23 +78,6 @@ def other_writings(relation: str, value: Value) -> tuple[str, ...]:
         spellings = (UNITS[relation].format(value).split()[0], str(value))
         return tuple(dict.fromkeys(one for one in spellings if one != written(relation, value)))
     return ()
-
-
-BLOCK = (
-    "university", "region", "town", "town", "town", *PEOPLE, "film", "film", "novel", "album", "company", "business",
-    "festival", "prize", "museum",
-)  # fmt: skip
-SIZE = len(BLOCK)
-PLACES = {kind: tuple(place for place, one in enumerate(BLOCK) if one == kind) for kind in dict.fromkeys(BLOCK)}
-PLACES["person"] = tuple(PLACES[kind][0] for kind in PEOPLE)
-PLACES["country"] = PLACES["university"]  # the first place of every 16th block
-KINDS = (*dict.fromkeys(BLOCK), "country")
-COUNTRY_EVERY = 16
-ERAS = 4
-TRADES = ("film studio", "publishing house", "record label")  # of companies, by turns
-
-CAPITAL, FESTIVAL_TOWN, LENDING_TOWN = PLACES["town"]
-FIRST_FILM, SECOND_FILM = PLACES["film"]
 
 
 def kind_of(number: int) -> str:

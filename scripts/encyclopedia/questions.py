@@ -22,6 +22,17 @@ from scripts.encyclopedia.names import alias, has_homonym, namesakes
 Split = Literal["writing", "reporting"]
 SPLITS: tuple[Split, ...] = ("writing", "reporting")
 COMPARISONS = {"least": "comparison", "most": "comparison", "same": "yes/no", "less": "yes/no", "more": "yes/no"}
+BY_ALIAS = 0.1  # share of questions that name what they start from by its other name
+PARTNERS = 40  # entities that are tried as the second of a comparison
+# How many in 100 questions are of a type (hotpotqa) or of so many hops (musique), as in the validation splits.
+MIXES: dict[Style, dict[str | int, int]] = {
+    "hotpotqa": {"bridge": 80, "comparison": 14, "yes/no": 6},
+    "musique": {2: 52, 3: 31, 4: 17},
+}
+PARAGRAPHS: dict[Style, int] = {"hotpotqa": 10, "musique": 20}  # shown with a question
+SMALLEST = 1_000  # articles, so that there are enough of each kind
+STARTS = 300  # entities tried for a template before another one is taken
+IN_VAIN = 300  # questions made in a row that were there already, or found nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +77,6 @@ def templates(split: Split) -> tuple[Template, ...]:
         )
         for entry in entries
     )
-
-
-BY_ALIAS = 0.1  # share of questions that name what they start from by its other name
-PARTNERS = 40  # entities that are tried as the second of a comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,15 +183,6 @@ def suits(seed: int, number: int, found: Sequence[Found], missing: int | None, b
 
 
 Style = Literal["hotpotqa", "musique"]
-# How many in 100 questions are of a type (hotpotqa) or of so many hops (musique), as in the validation splits.
-MIXES: dict[Style, dict[str | int, int]] = {
-    "hotpotqa": {"bridge": 80, "comparison": 14, "yes/no": 6},
-    "musique": {2: 52, 3: 31, 4: 17},
-}
-PARAGRAPHS: dict[Style, int] = {"hotpotqa": 10, "musique": 20}  # shown with a question
-SMALLEST = 1_000  # articles, so that there are enough of each kind
-STARTS = 300  # entities tried for a template before another one is taken
-IN_VAIN = 300  # questions made in a row that were there already, or found nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,25 @@ FIELDS = {
     )
 }  # fmt: skip
 WORDS = Struct(f"<{len(FIELDS)}I")
+ONSETS = (
+    "b", "br", "d", "dr", "f", "g", "h", "j", "k", "l", "m", "n", "p", "r", "s", "st", "t", "th", "tr", "v", "w", "z",
+)  # fmt: skip
+NUCLEI = ("a", "e", "i", "o", "u", "ae", "ia")
+CODAS = ("", "n", "r", "l", "s", "m", "th")
+SYLLABLES = tuple(onset + nucleus for onset in ONSETS for nucleus in NUCLEI)
+FIRST_SYLLABLES = tuple(syllable.capitalize() for syllable in SYLLABLES)
+SHORT, LONG = len(SYLLABLES) ** 2 * len(CODAS), len(SYLLABLES) ** 3 * len(CODAS)  # words of two and of three syllables
+# Short words are shared out by ranges, wide enough for 5 million articles.
+FAMILIES, COUNTRIES, CURRENCIES, LANGUAGES = 0, 70_000, 100_000, 130_000
+GIVEN_STARTS = (
+    "Al", "Be", "Cor", "Da", "El", "Fa", "Gil", "Ha", "Il", "Jo", "Ka", "Lu", "Mar", "Ne", "Or", "Pe", "Ra", "Sel",
+    "Ti", "Vi",
+)  # fmt: skip
+GIVEN_MIDDLES = ("la", "mi", "no", "ri", "sa", "te", "va", "li", "da", "ne", "ro", "ma", "ve", "si", "le", "na")
+GIVEN = {
+    "female": tuple(start + middle + "a" * middle.endswith("i") for middle in GIVEN_MIDDLES for start in GIVEN_STARTS),
+    "male": tuple(start + middle + "n" for middle in GIVEN_MIDDLES for start in GIVEN_STARTS),
+}
 
 
 @lru_cache(maxsize=2048)
@@ -38,29 +57,6 @@ def draws(seed: int, number: int) -> tuple[int, ...]:
 def below(seed: int, number: int, field: str, limit: int) -> int:
     """A whole number from 0 to `limit` - 1."""
     return draws(seed, number)[FIELDS[field]] * limit >> 32
-
-
-ONSETS = (
-    "b", "br", "d", "dr", "f", "g", "h", "j", "k", "l", "m", "n", "p", "r", "s", "st", "t", "th", "tr", "v", "w", "z",
-)  # fmt: skip
-NUCLEI = ("a", "e", "i", "o", "u", "ae", "ia")
-CODAS = ("", "n", "r", "l", "s", "m", "th")
-SYLLABLES = tuple(onset + nucleus for onset in ONSETS for nucleus in NUCLEI)
-FIRST_SYLLABLES = tuple(syllable.capitalize() for syllable in SYLLABLES)
-SHORT, LONG = len(SYLLABLES) ** 2 * len(CODAS), len(SYLLABLES) ** 3 * len(CODAS)  # words of two and of three syllables
-
-# Short words are shared out by ranges, wide enough for 5 million articles.
-FAMILIES, COUNTRIES, CURRENCIES, LANGUAGES = 0, 70_000, 100_000, 130_000
-
-GIVEN_STARTS = (
-    "Al", "Be", "Cor", "Da", "El", "Fa", "Gil", "Ha", "Il", "Jo", "Ka", "Lu", "Mar", "Ne", "Or", "Pe", "Ra", "Sel",
-    "Ti", "Vi",
-)  # fmt: skip
-GIVEN_MIDDLES = ("la", "mi", "no", "ri", "sa", "te", "va", "li", "da", "ne", "ro", "ma", "ve", "si", "le", "na")
-GIVEN = {
-    "female": tuple(start + middle + "a" * middle.endswith("i") for middle in GIVEN_MIDDLES for start in GIVEN_STARTS),
-    "male": tuple(start + middle + "n" for middle in GIVEN_MIDDLES for start in GIVEN_STARTS),
-}
 
 
 @lru_cache(maxsize=64)

@@ -29,6 +29,9 @@ TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "is": lambda value, wanted: value == wanted,
     "isnt": lambda value, wanted: value != wanted,
 }
+MOST_PAGES = 6  # articles that have to be read
+DRAWS = 60  # of values for a template before another one is taken
+IN_VAIN = 500  # questions made in a row that were there already, or found nothing
 
 
 @dataclass(frozen=True)
@@ -105,9 +108,6 @@ def tidy(number: float) -> float | int:
 
 
 Kind = Literal["collect", "filter", "extract", "compute"]  # of steps, as SDP's Appendix A.4 has them
-MOST_PAGES = 6  # articles that have to be read
-DRAWS = 60  # of values for a template before another one is taken
-IN_VAIN = 500  # questions made in a row that were there already, or found nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from scripts.encyclopedia.questions import SPLITS, Split
 from worlds.web.tables import HEADINGS, TABLES, Table
 
 Test = Literal["below", "above", "from", "is", "isnt"]
+FEWEST, MOST = 4, 24  # rows; what is smaller or larger gets no page
 
 
 class Template(BaseModel):
@@ -72,9 +73,6 @@ def templates(split: Split) -> tuple[Template, ...]:
         raise ValueError(f"there are templates for {' and '.join(SPLITS)}, none for {split!r}{hint(split, SPLITS)}")
     entries = read_yaml(Path(__file__).with_name(f"{split}.yaml"))
     return tuple(Template.model_validate(entry | {"name": f"{split}/{entry['name']}"}) for entry in entries)
-
-
-FEWEST, MOST = 4, 24  # rows; what is smaller or larger gets no page
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A folder of compiled games for all tests here."""
     folder = tmp_path_factory.mktemp("games")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("worlds.textworld.games.answer_cache", lambda: folder / "answers.sqlite")
+        patch.setattr("worlds.stored.answer_cache", lambda: folder / "answers.sqlite")
         yield
 
 

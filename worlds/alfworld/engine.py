@@ -32,6 +32,8 @@ from worlds.alfworld.tasks import TASK_MARK
 from worlds.alfworld.wording import Part, Scene, Wording, queried, wording
 
 _idle: list[CDLL] = []
+NOTHING = "Nothing happens."
+PROBLEMS_KEPT = 4  # about 2 MB each; an episode is often followed by another one of the same game
 
 
 def borrow() -> CDLL:
@@ -47,9 +49,6 @@ def give_back(library: CDLL) -> None:
     library.cleanup()
     _idle.append(library)
 
-
-NOTHING = "Nothing happens."
-PROBLEMS_KEPT = 4  # about 2 MB each; an episode is often followed by another one of the same game
 
 _translating = Lock()
 

@@ -24,6 +24,9 @@ from worlds.alfworld.tasks import TASK_MARK, TASK_TYPES, HouseholdTask, Rules, p
 DOMAIN, GRAMMAR, GAMES = "alfred_domain.pddl", "alfred_grammar_template.twl2", "alfworld_all_games.jsonl.gz"
 GAME_FILE = "game.tw-pddl"
 STATED_TASK = re.compile(r'("Your task is to: )([^"]*)(")')
+# The text games of ALFWorld 0.4.2, 36,507,267 bytes; the project's download script names the same address.
+URL = "https://github.com/alfworld/alfworld/releases/download/0.4.2/json_2.1.3_tw-pddl.zip"
+SIZES = {"train": 3553, "valid_train": 200, "valid_seen": 140, "valid_unseen": 134}
 
 
 def convert(archive: Path, folder: Path, sizes: Mapping[str, int], report: Report) -> None:
@@ -68,11 +71,6 @@ def another_release(archive: Path, finding: str) -> UnexpectedData:
     return UnexpectedData(
         f"{finding}; it is another release. Remove {archive} and fetch it again with: python -m lab data fetch alfworld"
     )
-
-
-# The text games of ALFWorld 0.4.2, 36,507,267 bytes; the project's download script names the same address.
-URL = "https://github.com/alfworld/alfworld/releases/download/0.4.2/json_2.1.3_tw-pddl.zip"
-SIZES = {"train": 3553, "valid_train": 200, "valid_seen": 140, "valid_unseen": 134}
 
 
 class OfficialGames:

@@ -26,6 +26,20 @@ UNPLACED = {
 LAMP = "DeskLamp"
 LAMP_STANDS_ON = ("Desk", "Dresser", "Shelf", "SideTable")  # as in the released games
 MOST_OF_A_KIND = 3
+AGENT = "agent1"
+START = "loc|start"
+# The domain names these types, so that they have to be declared in every problem.
+NAMED_BY_DOMAIN = {"receptacles": ("Fridge", "Microwave", "SinkBasin"), "things": ("ButterKnife", "Knife")}
+# PDDL has no such characters in names; ALFWorld reads them back from these words.
+SPELT = {"-": "_minus_", "|": "_bar_", "+": "_plus_", ".": "_dot_"}
+ABILITIES = {"cleanable": "Cleanable", "coolable": "Coolable", "heatable": "Heatable", "sliceable": "Sliceable"}
+GAMES_OF_A_TYPE = {"train": 10, "valid_unseen": 6}
+# What a task does to a thing on its way: the table of things that it can be done with, and the receptacle for it.
+TREATMENTS = {
+    "pick_clean_then_place_in_recep": ("Cleanable", "SinkBasin"),
+    "pick_cool_then_place_in_recep": ("Coolable", "Fridge"),
+    "pick_heat_then_place_in_recep": ("Heatable", "Microwave"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +108,6 @@ def position(rng: Random) -> str:
     return "".join(f"|{metres:+06.2f}" for metres in (rng.uniform(-3, 3), rng.uniform(0, 2), rng.uniform(-3, 3)))
 
 
-AGENT = "agent1"
-START = "loc|start"
-# The domain names these types, so that they have to be declared in every problem.
-NAMED_BY_DOMAIN = {"receptacles": ("Fridge", "Microwave", "SinkBasin"), "things": ("ButterKnife", "Knife")}
-# PDDL has no such characters in names; ALFWorld reads them back from these words.
-SPELT = {"-": "_minus_", "|": "_bar_", "+": "_plus_", ".": "_dot_"}
-ABILITIES = {"cleanable": "Cleanable", "coolable": "Coolable", "heatable": "Heatable", "sliceable": "Sliceable"}
-
-
 def problem_text(scene: Scene, goal: str) -> str:
     """The PDDL problem. goal: its "(:goal ...)". The planning library wants the sections in this order."""
     lines = (
@@ -162,15 +167,6 @@ def spelt(name: str) -> str:
     for character, word in SPELT.items():
         name = name.replace(character, word)
     return name
-
-
-GAMES_OF_A_TYPE = {"train": 10, "valid_unseen": 6}
-# What a task does to a thing on its way: the table of things that it can be done with, and the receptacle for it.
-TREATMENTS = {
-    "pick_clean_then_place_in_recep": ("Cleanable", "SinkBasin"),
-    "pick_cool_then_place_in_recep": ("Coolable", "Fridge"),
-    "pick_heat_then_place_in_recep": ("Heatable", "Microwave"),
-}
 
 
 class Goal(NamedTuple):

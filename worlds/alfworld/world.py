@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from worlds.alfworld.official import OfficialGames
 from worlds.alfworld.package_files import named, package
+from worlds.alfworld.synthetic import SyntheticGames
 from worlds.alfworld.tasks import HouseholdTask, Rules
 from worlds.base import EpisodeOver, ListingWorld, Step
 
-
-class Games(Protocol):
-    """Where games come from. data: "official" or "synthetic"."""
-
-    data: str
-    splits: tuple[str, ...]
-
-    def rules(self) -> Rules: ...
-
-    def tasks(self, split: str) -> Sequence[HouseholdTask]: ...
+Games = OfficialGames | SyntheticGames
 
 
 class AlfWorld(ListingWorld):

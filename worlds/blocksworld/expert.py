@@ -57,6 +57,7 @@ ended(F, t) :- does(A, t), needs(A, F).  % in this domain an action ends all tha
 """
 OPTIONS = ("--configuration=tweety", "--warn=none")
 LEAVES_HAND_EMPTY = ("on", "ontable", "handempty")  # facts that only an action which empties the hand makes true
+PLANS = ("reference", "planner")
 
 
 def shortest_plan(problem: BlocksProblem) -> tuple[Action, ...] | None:
@@ -139,9 +140,6 @@ def _solved(control: Any) -> tuple[Action, ...]:
             Action(action.name.replace("_", "-"), *(block.string for block in action.arguments))
             for _, action in ordered
         )
-
-
-PLANS = ("reference", "planner")
 
 
 class Expert:

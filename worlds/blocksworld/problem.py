@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from worlds.blocksworld.state import Action, Fact, State, block_name, goal_text, in_order, state_of
 
@@ -126,16 +125,3 @@ class BlocksTask:
     def blocks(self) -> int:
         """How many blocks there are."""
         return len(self.problem.start.blocks)
-
-
-class Problems(Protocol):
-    """Where problems come from. data: "official" or "synthetic"."""
-
-    # Properties, because sources are frozen dataclasses: a plain attribute of a protocol must be writable.
-    @property
-    def data(self) -> str: ...
-
-    @property
-    def splits(self) -> tuple[str, ...]: ...
-
-    def tasks(self, split: str) -> Sequence[BlocksTask]: ...

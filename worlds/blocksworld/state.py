@@ -13,6 +13,30 @@ from dataclasses import dataclass
 from functools import cache
 
 Fact = tuple[str, ...]  # ("on", "a", "b"), ("ontable", "a"), ("clear", "a"), ("holding", "a"), ("handempty",)
+# PlanBench calls the first twelve blocks so, a to l; the others are ours.
+COLOURS = (
+    "red", "blue", "orange", "yellow", "white", "magenta", "black", "cyan", "green", "violet", "silver", "gold",
+    "brown", "pink", "grey", "turquoise", "beige", "maroon", "olive", "navy", "teal", "purple", "lime", "coral",
+    "indigo", "ivory", "khaki", "lavender", "bronze", "copper", "crimson", "scarlet", "amber", "aqua", "azure", "cream",
+    "emerald", "jade", "lemon", "lilac", "mint", "mustard", "ochre", "peach", "plum", "ruby", "rust", "salmon",
+    "sapphire", "tan",
+)  # fmt: skip
+ACTIONS = {
+    "pick-up": "pick up the {}",
+    "put-down": "put down the {}",
+    "stack": "stack the {} on top of the {}",
+    "unstack": "unstack the {} from on top of the {}",
+}
+# In the order in which an observation has them.
+PREDICATES = {
+    "clear": "the {} is clear",
+    "handempty": "the hand is empty",
+    "holding": "the hand is currently holding {}",
+    "on": "the {} is on top of the {}",
+    "ontable": "the {} is on the table",
+}
+PATTERNS = {name: re.compile(text.replace("{}", "(.+?)")) for name, text in ACTIONS.items()}
+CLAUSES = {name: re.compile(text.replace("{}", "(.+?)")) for name, text in PREDICATES.items()}
 
 
 class ImpossibleAction(ValueError):
@@ -119,32 +143,6 @@ def _raised(bottom: str, upper: dict[str, str]) -> tuple[str, ...]:
     while (block := upper.get(tower[-1])) is not None and block not in tower:  # facts may go round in a circle
         tower.append(block)
     return tuple(tower)
-
-
-# PlanBench calls the first twelve blocks so, a to l; the others are ours.
-COLOURS = (
-    "red", "blue", "orange", "yellow", "white", "magenta", "black", "cyan", "green", "violet", "silver", "gold",
-    "brown", "pink", "grey", "turquoise", "beige", "maroon", "olive", "navy", "teal", "purple", "lime", "coral",
-    "indigo", "ivory", "khaki", "lavender", "bronze", "copper", "crimson", "scarlet", "amber", "aqua", "azure", "cream",
-    "emerald", "jade", "lemon", "lilac", "mint", "mustard", "ochre", "peach", "plum", "ruby", "rust", "salmon",
-    "sapphire", "tan",
-)  # fmt: skip
-ACTIONS = {
-    "pick-up": "pick up the {}",
-    "put-down": "put down the {}",
-    "stack": "stack the {} on top of the {}",
-    "unstack": "unstack the {} from on top of the {}",
-}
-# In the order in which an observation has them.
-PREDICATES = {
-    "clear": "the {} is clear",
-    "handempty": "the hand is empty",
-    "holding": "the hand is currently holding {}",
-    "on": "the {} is on top of the {}",
-    "ontable": "the {} is on the table",
-}
-PATTERNS = {name: re.compile(text.replace("{}", "(.+?)")) for name, text in ACTIONS.items()}
-CLAUSES = {name: re.compile(text.replace("{}", "(.+?)")) for name, text in PREDICATES.items()}
 
 
 def letters(index: int) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from worlds.base import EpisodeOver, ListingWorld, Step
-from worlds.blocksworld.problem import BlocksProblem, BlocksTask, Problems
+from worlds.blocksworld.official import OfficialProblems
+from worlds.blocksworld.problem import BlocksProblem, BlocksTask
 from worlds.blocksworld.state import State, action_text, observation, read_action
+from worlds.blocksworld.synthetic import SyntheticProblems
 
 # PlanBench judges whole plans and has no answer to a step that fails; this one is ours.
 REFUSAL = "This is not possible; nothing has changed."
@@ -17,7 +19,7 @@ class BlocksWorld(ListingWorld):
 
     goes_on = True
 
-    def __init__(self, problems: Problems, list_actions: bool = True) -> None:
+    def __init__(self, problems: OfficialProblems | SyntheticProblems, list_actions: bool = True) -> None:
         """list_actions: whether steps list the valid actions."""
         self.problems = problems
         self.data, self.splits = problems.data, problems.splits

@@ -20,6 +20,20 @@ PEOPLE = ("director", "novelist", "musician", "actor", "entrepreneur", "architec
 SHARED_NAMES = {"film", "novel", "album", "town"}
 FORMS = {"name", "short", "they", "They", "their"}  # fields that state no fact
 Group = tuple[frozenset[str], tuple[str, ...]]
+GENRES = ("comedy", "crime", "drama", "fantasy", "mystery", "romance", "thriller", "war")
+STYLES = ("blues", "folk", "jazz", "pop", "punk", "rock", "soul", "techno")
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+SERVICES = {  # what businesses are, what their price is for, and its bounds in dollars
+    "hotel": ("double room", 60, 240),
+    "gym": ("monthly pass", 18, 95),
+    "cinema": ("seat", 6, 21),
+    "restaurant": ("set menu", 15, 80),
+    "bicycle shop": ("day of rental", 8, 45),
+}
 
 
 @cache
@@ -36,19 +50,3 @@ def sentences() -> dict[str, tuple[Group, ...]]:
 def _group(patterns: list[str]) -> Group:
     fields = {field for _, field, _, _ in Formatter().parse(patterns[0]) if field}
     return frozenset(fields - FORMS), tuple(patterns)
-
-
-GENRES = ("comedy", "crime", "drama", "fantasy", "mystery", "romance", "thriller", "war")
-STYLES = ("blues", "folk", "jazz", "pop", "punk", "rock", "soul", "techno")
-DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-)  # fmt: skip
-SERVICES = {  # what businesses are, what their price is for, and its bounds in dollars
-    "hotel": ("double room", 60, 240),
-    "gym": ("monthly pass", 18, 95),
-    "cinema": ("seat", 6, 21),
-    "restaurant": ("set menu", 15, 80),
-    "bicycle shop": ("day of rental", 8, 45),
-}

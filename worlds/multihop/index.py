@@ -30,6 +30,16 @@ if TYPE_CHECKING:
 WORD = re.compile(r"\w+")
 SUFFIX = re.compile(r"\s*\([^()]*\)\s*$")
 LONGEST_TITLE = 8  # words of a title that is looked for; 99 in 100 titles have no more
+TEXTS, OFFSETS = "texts.bin", "offsets.npy"
+K1, B = 0.9, 0.4  # the usual ones for paragraphs of Wikipedia, in Anserini and since
+TITLE_COUNTS = 2  # how many times a title's words count in a paragraph
+# By bm25s's names, which reads them.
+SCORES, NUMBERS, STARTS = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
+PARAMETERS = "params.index.json"
+VOCABULARY, TITLE_CODES, TITLE_NUMBERS = "vocabulary.npy", "title_codes.npy", "title_numbers.npy"
+FILES = (SCORES, NUMBERS, STARTS, PARAMETERS, VOCABULARY, TITLE_CODES, TITLE_NUMBERS)
+AT_ONCE = 3_000_000  # postings that are scored at once, which takes 40 bytes of each
+REMEMBERED = 1_500_000  # words whose stem is known without asking, 150 bytes each; more may be met once and never again
 
 
 def folded(text: str) -> str:
@@ -80,9 +90,6 @@ def named_spans(query: str, stem: Callable[[str], str]) -> list[Span]:
     return spans
 
 
-TEXTS, OFFSETS = "texts.bin", "offsets.npy"
-
-
 def write_texts(paragraphs: Iterable[Paragraph], folder: Path) -> Iterator[Paragraph]:
     """Write the paragraphs while handing them on; 16 bytes of memory each."""
     import numpy as np
@@ -118,18 +125,6 @@ class Texts:
             self._bytes[part].decode("utf-8", "surrogatepass") for part in (slice(start, middle), slice(middle, end))
         )
         return Paragraph(title, text)
-
-
-K1, B = 0.9, 0.4  # the usual ones for paragraphs of Wikipedia, in Anserini and since
-TITLE_COUNTS = 2  # how many times a title's words count in a paragraph
-# By bm25s's names, which reads them.
-SCORES, NUMBERS, STARTS = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
-PARAMETERS = "params.index.json"
-VOCABULARY, TITLE_CODES, TITLE_NUMBERS = "vocabulary.npy", "title_codes.npy", "title_numbers.npy"
-FILES = (SCORES, NUMBERS, STARTS, PARAMETERS, VOCABULARY, TITLE_CODES, TITLE_NUMBERS)
-
-AT_ONCE = 3_000_000  # postings that are scored at once, which takes 40 bytes of each
-REMEMBERED = 1_500_000  # words whose stem is known without asking, 150 bytes each; more may be met once and never again
 
 
 def stemmer() -> Callable[[str], str]:

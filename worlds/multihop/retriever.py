@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 LARGE = 300_000  # paragraphs; from here on compiling pays within a thousand queries
 NAMESAKES = 1000  # paragraphs with a title of the same words that are compared
 PLACES = 0.5  # the share of the k places that titles may take
+VERSION = 1  # raise it whenever the same corpus gives another index
 
 
 class SearchResult(NamedTuple):
@@ -69,6 +70,7 @@ class Retriever:
         """Raises ImportError, saying how to install it, if a package is missing."""
         self.folder = folder
         self._stem = stemmer()
+        self._arrays: dict[str, np.ndarray] = {}
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -113,14 +115,14 @@ class Retriever:
 
         spans = named_spans(query, self._stem)
         codes = np.array([code(" ".join(span.words)) for span in spans], np.uint64)
-        left = np.searchsorted(self._titles, codes, side="left")
-        right = np.searchsorted(self._titles, codes, side="right")
+        titles = self._array(TITLE_CODES)
+        left, right = np.searchsorted(titles, codes, side="left"), np.searchsorted(titles, codes, side="right")
         ranked: list[list[tuple[int, float]]] = []
         taken: list[Span] = []
         for span, start, end in zip(spans, left.tolist(), right.tolist(), strict=True):
             if start < end and not any(span.start >= other.start and span.end <= other.end for other in taken):
                 taken.append(span)
-                numbers = self._titled[start : min(end, start + NAMESAKES)]
+                numbers = self._array(TITLE_NUMBERS)[start : min(end, start + NAMESAKES)]
                 pairs = zip(numbers.tolist(), self._scores(known, numbers).tolist(), strict=True)
                 ranked.append(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
         in_turn = [pair for turn in zip_longest(*ranked) for pair in turn if pair is not None]
@@ -140,7 +142,8 @@ class Retriever:
 
     def close(self) -> None:
         """Close the files; the next search opens them again."""
-        for name in ("texts", "_index", "_vocabulary", "_titles", "_titled"):
+        self._arrays = {}
+        for name in ("texts", "_index"):
             self.__dict__.pop(name, None)
 
     def __enter__(self) -> Self:
@@ -155,32 +158,24 @@ class Retriever:
 
         stems = dict.fromkeys(stem for word in words(query) if (stem := self._stem(word)))
         codes = np.array([code(stem) for stem in stems], np.uint64)
-        places = np.minimum(np.searchsorted(self._vocabulary, codes), len(self._vocabulary) - 1)
-        return places[self._vocabulary[places] == codes].tolist() if len(self._vocabulary) else []
+        vocabulary = self._array(VOCABULARY)
+        places = np.minimum(np.searchsorted(vocabulary, codes), len(vocabulary) - 1)
+        return places[vocabulary[places] == codes].tolist() if len(vocabulary) else []
 
     @cached_property
     def texts(self) -> Texts:
         return Texts(self.folder)
 
-    @cached_property
-    def _vocabulary(self) -> np.ndarray:
-        """The codes of the stems, sorted: the place of one is its number in the index."""
-        return self._mapped(VOCABULARY)
-
-    @cached_property
-    def _titles(self) -> np.ndarray:
-        """The codes of the titles' words, sorted."""
-        return self._mapped(TITLE_CODES)
-
-    @cached_property
-    def _titled(self) -> np.ndarray:
-        """The number of the paragraph of each of these titles."""
-        return self._mapped(TITLE_NUMBERS)
-
-    def _mapped(self, name: str) -> np.ndarray:
+    def _array(self, name: str) -> np.ndarray:
+        """VOCABULARY (codes of the stems, sorted: the place of one is its number in the index), TITLE_CODES (codes of
+        the titles' words, sorted) or TITLE_NUMBERS (the paragraph of each of these titles), mapped into memory.
+        """
         import numpy as np
 
-        return np.load(self.folder / name, mmap_mode="r")
+        arrays = self._arrays  # another thread may close
+        if name not in arrays:
+            arrays[name] = np.load(self.folder / name, mmap_mode="r")
+        return arrays[name]
 
     @cached_property
     def _index(self) -> Any:
@@ -197,11 +192,8 @@ class Retriever:
         backend = "numba" if compiled else "numpy"
         index = bm25s.BM25.load(self.folder, mmap=True, load_vocab=False, backend=backend)
         # Instead of the dictionary that was not loaded: bm25s asks whether a number is in here.
-        index.unique_token_ids_set = range(len(self._vocabulary))
+        index.unique_token_ids_set = range(len(self._array(VOCABULARY)))
         return index
-
-
-VERSION = 1  # raise it whenever the same corpus gives another index
 
 
 def indexed(key: Any, paragraphs: Callable[[], Iterable[Paragraph]]) -> Retriever:

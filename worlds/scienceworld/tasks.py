@@ -45,6 +45,11 @@ LENGTHS = {
     }),
 }  # fmt: skip
 SPLITS = (*PACKAGE_SPLITS, "protocol", "rewardprediction")
+# Types whose goals name two things in an order that is drawn at random while the task is loaded.
+SHUFFLED = frozenset({
+    "inclined-plane-determine-angle", "inclined-plane-friction-named-surfaces",
+    "inclined-plane-friction-unnamed-surfaces",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +73,6 @@ def name_and_variation(id: str) -> tuple[str, int]:
     if not (name and variation.isdecimal() and task_id(name, int(variation)) == id):
         raise ValueError(f"{id!r} is no task of ScienceWorld; ids are like {task_id('boil', 21)!r}")
     return name, int(variation)
-
-
-# Types whose goals name two things in an order that is drawn at random while the task is loaded.
-SHUFFLED = frozenset({
-    "inclined-plane-determine-angle", "inclined-plane-friction-named-surfaces",
-    "inclined-plane-friction-unnamed-surfaces",
-})  # fmt: skip
 
 
 def store() -> AnswerCache:

@@ -33,6 +33,14 @@ MOST = 999  # quests a split: ids have three digits
 KINDS = ("lock-and-key", "treasure-hunt", "cooking")
 
 Options = tuple[tuple[str, int | str | bool], ...]
+RECIPE = 1  # raise it whenever the same seed and options give another game, so that no old one is taken from the cache
+ATTEMPTS = 50
+SEEDS = ("map", "objects", "quest", "grammar")
+# The rules of a lock-and-key quest by TextWorld's names, last action first.
+LOCK_AND_KEY = (("put", "insert"), ("take/c",), ("open/c",), ("unlock/c",), ("take",))
+NOT_OBJECTS = {"r", "d", "I", "P"}  # rooms, doors, the inventory, the player
+FILES = ("game.z8", "game.json")  # Inform 7's output, and TextWorld's description of the game
+CANNOT_RUN = {errno.ENOEXEC, errno.EACCES, errno.ENOENT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +61,6 @@ class QuestTask:
 def quest_id(split: str, index: int) -> str:
     """The stable id of a quest, zero-padded so that ids sort in order."""
     return f"textworld-{split}-{index:03d}"
-
-
-RECIPE = 1  # raise it whenever the same seed and options give another game, so that no old one is taken from the cache
-ATTEMPTS = 50
-SEEDS = ("map", "objects", "quest", "grammar")
-# The rules of a lock-and-key quest by TextWorld's names, last action first.
-LOCK_AND_KEY = (("put", "insert"), ("take/c",), ("open/c",), ("unlock/c",), ("take",))
-NOT_OBJECTS = {"r", "d", "I", "P"}  # rooms, doors, the inventory, the player
 
 
 @contextmanager
@@ -171,10 +171,6 @@ def cooking(settings: Mapping[str, Any], options: GameOptions) -> Game:
 
 
 MAKERS = {"lock-and-key": lock_and_key, "treasure-hunt": treasure_hunt, "cooking": cooking}
-
-
-FILES = ("game.z8", "game.json")  # Inform 7's output, and TextWorld's description of the game
-CANNOT_RUN = {errno.ENOEXEC, errno.EACCES, errno.ENOENT}
 
 
 class NoCompiler(RuntimeError):

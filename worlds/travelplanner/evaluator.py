@@ -13,13 +13,16 @@ from typing import Any, Literal, NamedTuple
 
 from worlds.travelplanner import hard
 from worlds.travelplanner.commonsense import COMMONSENSE, Check, CommonsenseCheck, failed, information_in_sandbox
-from worlds.travelplanner.itinerary import Day, Unreadable, days_read
+from worlds.travelplanner.itinerary import Unreadable, days_read
 from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.tasks import TripTask
 
 UnknownFlights = Literal["fail", "pass"]
+Denominators = Literal["stated", "official"]  # the tasks that were played, or the benchmark's fixed counts
 PartiesRule = Literal["current", "before 2024-04-26"]
 SANDBOX_CHECK, ABSENCE_CHECK = "is_valid_information_in_sandbox", "is_not_absent"
+# The official script divides by these, however many plans it was given: (plans, hard constraints).
+OFFICIAL_DENOMINATORS = {"train": (45, 105), "validation": (180, 420)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,40 +78,28 @@ def evaluate(
     if not plan:  # the official measure of delivery is truth: an empty list is no plan, [{}] is one
         nothing = failed("no plan was delivered")
         return PlanVerdict(False, dict.fromkeys(COMMONSENSE, nothing), hard.unjudged(task, nothing.reason))
-    checks = COMMONSENSE | {SANDBOX_CHECK: partial(information_in_sandbox, unknown_flights=unknown_flights)}
+    checks: dict[str, CommonsenseCheck] = COMMONSENSE | {
+        SANDBOX_CHECK: partial(information_in_sandbox, unknown_flights=unknown_flights)
+    }
     try:
         days = days_read(plan, task.days)
     except Unreadable as problem:
         reason = str(problem)
         return PlanVerdict(True, dict.fromkeys(COMMONSENSE, failed(reason)), hard.unjudged(task, reason), reason)
-    commonsense, error = run_checks(checks, task, days, listings)
+    commonsense: dict[str, Check] = {}
+    error = ""
+    for name, check in checks.items():
+        try:
+            commonsense[name] = check(task, days, listings)
+        # The official script would end here, for all plans of its file. Going on gives the other checks' reasons too.
+        except Unreadable as problem:
+            commonsense[name] = failed(str(problem))
+            error = error or str(problem)
     # Of the eight, these two alone decide whether the official script goes on to the hard constraints.
     if error or not (commonsense[SANDBOX_CHECK].passed and commonsense[ABSENCE_CHECK].passed):
         reason = error or "not judged, since the plan is incomplete or names things that do not exist"
-        return PlanVerdict(True, commonsense, hard.unjudged(task, reason), error)
+        return PlanVerdict(True, commonsense, hard.unjudged(task, reason), error or None)
     return PlanVerdict(True, commonsense, hard.judge(task, days, listings, parties_rule))
-
-
-def run_checks(
-    checks: Mapping[str, CommonsenseCheck], task: TripTask, days: Sequence[Day], listings: Listings
-) -> tuple[dict[str, Check], str | None]:
-    """Each check's result, and the first reason for which the official program would have stopped."""
-    results: dict[str, Check] = {}
-    error = None
-    for name, check in checks.items():
-        try:
-            results[name] = check(task, days, listings)
-        # The official script would end here, for all plans of its file. Going on gives the other checks' reasons too.
-        except Unreadable as problem:
-            results[name] = failed(str(problem))
-            error = error or str(problem)
-    return results, error
-
-
-# The official script divides by these, however many plans it was given: (plans, hard constraints).
-OFFICIAL_DENOMINATORS = {"train": (45, 105), "validation": (180, 420)}
-
-Denominators = Literal["stated", "official"]  # the tasks that were played, or the benchmark's fixed counts
 
 
 class Rate(NamedTuple):
@@ -142,7 +133,17 @@ def rates(verdicts: Sequence[PlanVerdict], tasks: Sequence[TripTask], denominato
     """
     if len(verdicts) != len(tasks):
         raise ValueError(f"{len(verdicts)} verdicts for {len(tasks)} tasks; give one for each, in the same order")
-    plans, constraints = count(tasks, denominators)
+    plans, constraints = len(tasks), sum(task.hard_constraints for task in tasks)
+    if denominators == "official":
+        splits = {task.split for task in tasks}
+        if len(splits) != 1 or not splits <= OFFICIAL_DENOMINATORS.keys():
+            raise ValueError(
+                f"no official denominators for {sorted(splits)}; give tasks of one of "
+                f"{sorted(OFFICIAL_DENOMINATORS)}, or use denominators='stated'"
+            )
+        plans, constraints = OFFICIAL_DENOMINATORS[splits.pop()]
+    elif denominators != "stated":
+        raise ValueError(f"denominators={denominators!r}; choose 'stated' or 'official'")
     return Rates(
         delivery=Rate(sum(verdict.delivered for verdict in verdicts), plans),
         commonsense_micro=Rate(
@@ -158,18 +159,3 @@ def rates(verdicts: Sequence[PlanVerdict], tasks: Sequence[TripTask], denominato
         hard_macro=Rate(sum(verdict.hard_passed for verdict in verdicts), plans),
         final=Rate(sum(verdict.final for verdict in verdicts), plans),
     )
-
-
-def count(tasks: Sequence[TripTask], denominators: str) -> tuple[int, int]:
-    """The number of plans and of hard constraints to divide by."""
-    if denominators == "stated":
-        return len(tasks), sum(task.hard_constraints for task in tasks)
-    if denominators != "official":
-        raise ValueError(f"denominators={denominators!r}; choose 'stated' or 'official'")
-    splits = {task.split for task in tasks}
-    if len(splits) != 1 or not splits <= OFFICIAL_DENOMINATORS.keys():
-        raise ValueError(
-            f"no official denominators for {sorted(splits)}; give tasks of one of "
-            f"{sorted(OFFICIAL_DENOMINATORS)}, or use denominators='stated'"
-        )
-    return OFFICIAL_DENOMINATORS[splits.pop()]

@@ -29,6 +29,8 @@ from worlds.travelplanner.listings import (
 from worlds.travelplanner.tasks import TripTask, query_records, task_id
 from worlds.travelplanner.world import blank_draft
 
+FAMILIES = ((SELF_DRIVING,), ("flight", TAXI))  # what one plan may mix, see `commonsense.valid_transportation`
+
 
 class Menu(NamedTuple):
     """Restaurants of one city, each once. cost: dollars a person."""
@@ -75,9 +77,6 @@ def worth_a_look(restaurants: Sequence[Restaurant], cuisines: Sequence[str], mos
 
 def mask_of(row: Restaurant, cuisines: Sequence[str]) -> int:
     return sum(1 << bit for bit, wanted in enumerate(cuisines) if any(wanted in kind for kind in row.cuisines))
-
-
-FAMILIES = ((SELF_DRIVING,), ("flight", TAXI))  # what one plan may mix, see `commonsense.valid_transportation`
 
 
 @dataclass(frozen=True, slots=True)

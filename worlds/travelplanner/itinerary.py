@@ -23,6 +23,7 @@ UNUSED_DAY = "You don't need to fill in the information for this or later days."
 ROUTE = re.compile(r"from\s+(.+?)\s+to\s+([^,]+)(?=[,\s]|$)")
 ROUTE_MIDDLE = re.compile(r"\sto\s")
 FLIGHT_LABEL = "Flight Number: "  # "flight number" in any case makes a flight, but only this spelling is read
+SEATS = {SELF_DRIVING: 5, TAXI: 4}  # people in one vehicle; a cost is for a vehicle, a flight's for a person
 
 
 class Unreadable(ValueError):
@@ -161,9 +162,6 @@ def kind(value: Any) -> str:
         dict: "an object",
     }  # fmt: skip
     return names.get(type(value), type(value).__name__)
-
-
-SEATS = {SELF_DRIVING: 5, TAXI: 4}  # people in one vehicle; a cost is for a vehicle, a flight's for a person
 
 
 class Charge(NamedTuple):

@@ -13,6 +13,37 @@ from typing import Any
 
 from lab.machine.faults import MissingData
 
+# Of each table's file: column -> field.
+COLUMNS: dict[str, dict[str, str]] = {
+    "flights": {
+        "Flight Number": "number", "Price": "price", "DepTime": "departs", "ArrTime": "arrives",
+        "ActualElapsedTime": "elapsed", "FlightDate": "date", "OriginCityName": "org", "DestCityName": "dest",
+        "Distance": "miles",
+    },
+    "accommodations": {
+        "NAME": "name", "room type": "room_type", "price": "price", "minimum nights": "minimum_nights",
+        "review rate number": "rating", "house_rules": "house_rules", "maximum occupancy": "occupancy", "city": "city",
+    },
+    "restaurants": {
+        "Name": "name", "City": "city", "Cuisines": "cuisines", "Average Cost": "average_cost",
+        "Aggregate Rating": "rating",
+    },
+    "attractions": {
+        "Name": "name", "Latitude": "latitude", "Longitude": "longitude", "Address": "address", "Phone": "phone",
+        "Website": "website", "City": "city",
+    },
+    "distance": {"origin": "org", "destination": "dest", "duration": "duration", "distance": "distance"},
+}  # fmt: skip
+READERS: dict[Any, Callable[[str], Any]] = {  # by a field's type
+    "str": str,
+    "int": lambda text: int(float(text)),  # "1.0": pandas wrote a column with empty cells as floats
+    "float": float,
+    "float | None": lambda text: float(text) if text else None,
+    "tuple[str, ...]": lambda text: tuple(re.split(r",\s*", text)),
+}
+SELF_DRIVING, TAXI = "self-driving", "taxi"
+DOLLARS_A_KM = {SELF_DRIVING: 0.05, TAXI: 1.0}  # a vehicle; the benchmark's own rates
+
 
 @dataclass(frozen=True, slots=True)
 class Flight:
@@ -93,34 +124,6 @@ KINDS = {
     "flights": Flight, "accommodations": Accommodation, "restaurants": Restaurant, "attractions": Attraction,
     "distance": Distance,
 }  # fmt: skip
-# Of each table's file: column -> field.
-COLUMNS: dict[str, dict[str, str]] = {
-    "flights": {
-        "Flight Number": "number", "Price": "price", "DepTime": "departs", "ArrTime": "arrives",
-        "ActualElapsedTime": "elapsed", "FlightDate": "date", "OriginCityName": "org", "DestCityName": "dest",
-        "Distance": "miles",
-    },
-    "accommodations": {
-        "NAME": "name", "room type": "room_type", "price": "price", "minimum nights": "minimum_nights",
-        "review rate number": "rating", "house_rules": "house_rules", "maximum occupancy": "occupancy", "city": "city",
-    },
-    "restaurants": {
-        "Name": "name", "City": "city", "Cuisines": "cuisines", "Average Cost": "average_cost",
-        "Aggregate Rating": "rating",
-    },
-    "attractions": {
-        "Name": "name", "Latitude": "latitude", "Longitude": "longitude", "Address": "address", "Phone": "phone",
-        "Website": "website", "City": "city",
-    },
-    "distance": {"origin": "org", "destination": "dest", "duration": "duration", "distance": "distance"},
-}  # fmt: skip
-READERS: dict[Any, Callable[[str], Any]] = {  # by a field's type
-    "str": str,
-    "int": lambda text: int(float(text)),  # "1.0": pandas wrote a column with empty cells as floats
-    "float": float,
-    "float | None": lambda text: float(text) if text else None,
-    "tuple[str, ...]": lambda text: tuple(re.split(r",\s*", text)),
-}
 
 
 def read_table(name: str, records: Iterable[Mapping[str, str]]) -> list[Any]:
@@ -177,10 +180,6 @@ def require(path: Path) -> None:
             f"TravelPlanner's {path.name} is not in {path.parent}. "
             "Fetch it with: python -m lab data fetch travelplanner"
         )
-
-
-SELF_DRIVING, TAXI = "self-driving", "taxi"
-DOLLARS_A_KM = {SELF_DRIVING: 0.05, TAXI: 1.0}  # a vehicle; the benchmark's own rates
 
 
 @dataclass(frozen=True, slots=True)

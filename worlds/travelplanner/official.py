@@ -38,6 +38,21 @@ SOURCES = {
 NUMBERS = ("days", "visiting_city_number", "people_number", "budget")
 TEXTS = ("org", "dest", "query", "level")
 REFERENCE_CITY = re.compile(r"(?:Attractions|Restaurants|Accommodations) in (.+)")
+# The benchmark's own public places: its dataset on the Hugging Face hub, and the database archive that the README of
+# the repository OSU-NLP-Group/TravelPlanner links to.
+QUERIES_URL = "https://huggingface.co/datasets/osunlp/TravelPlanner/resolve/main/{split}.csv"
+DATABASE_URL = (
+    "https://drive.usercontent.google.com/download?id=1pF1Sw6pBmq2sFkJvm-LzJOqrmfWoQgxE&export=download&confirm=t"
+)
+# Rows of the official files as published, by the name of the compact file; flights before the unused routes go.
+OFFICIAL_ROWS = {
+    "flights": 3_827_360, "accommodations": 5047, "restaurants": 9551, "attractions": 5302, "distance": 17_602,
+    "city_state": 312, "train": 45, "validation": 180,
+}  # fmt: skip
+NEEDED = (
+    "accommodations.csv.gz", "restaurants.csv.gz", "attractions.csv.gz", "distance.csv.gz", "flights.csv.gz",
+    "city_state.tsv", "queries_train.jsonl.gz", "queries_validation.jsonl.gz",
+)  # fmt: skip
 
 
 def convert(raw_folder: Path, out_folder: Path, report: Report = lambda line: None) -> dict[str, int]:
@@ -153,23 +168,6 @@ def write_table(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, 
     writer.writerows(rows)
     write_atomically(path, gzip.compress(text.getvalue().encode("utf-8"), mtime=0))
     return len(rows)
-
-
-# The benchmark's own public places: its dataset on the Hugging Face hub, and the database archive that the README of
-# the repository OSU-NLP-Group/TravelPlanner links to.
-QUERIES_URL = "https://huggingface.co/datasets/osunlp/TravelPlanner/resolve/main/{split}.csv"
-DATABASE_URL = (
-    "https://drive.usercontent.google.com/download?id=1pF1Sw6pBmq2sFkJvm-LzJOqrmfWoQgxE&export=download&confirm=t"
-)
-# Rows of the official files as published, by the name of the compact file; flights before the unused routes go.
-OFFICIAL_ROWS = {
-    "flights": 3_827_360, "accommodations": 5047, "restaurants": 9551, "attractions": 5302, "distance": 17_602,
-    "city_state": 312, "train": 45, "validation": 180,
-}  # fmt: skip
-NEEDED = (
-    "accommodations.csv.gz", "restaurants.csv.gz", "attractions.csv.gz", "distance.csv.gz", "flights.csv.gz",
-    "city_state.tsv", "queries_train.jsonl.gz", "queries_validation.jsonl.gz",
-)  # fmt: skip
 
 
 def present(folder: Path) -> bool:

@@ -109,12 +109,10 @@ class Site:
         answered = set(words(answer))  # as a whole word, since one invented word may be a part of another
         return next((page for lure, page in self.lures.items() if lure.lower() in answered), None)
 
-    def search(self, query: str, num: int = HITS, page: int = 1) -> list[Hit]:
+    def search(self, query: str, num: int = HITS) -> list[Hit]:
         """The best pages by title and BM25, faulty ones among them, as a search engine has seen them once."""
-        first = num * (page - 1)
-        results = self._retriever.search(query, num * page)[first:]
-        hits = [self._ordered[result.number] for result in results]
-        return [Hit(hit.title, hit.url, snippet(hit.text, query), rank) for rank, hit in enumerate(hits, first + 1)]
+        found = [self._ordered[result.number] for result in self._retriever.search(query, num)]
+        return [Hit(page.title, page.url, snippet(page.text, query), rank) for rank, page in enumerate(found, start=1)]
 
     def scrape(self, url: str) -> Page:
         """A page as a reader gets it, after redirects: the first address and each further one has to be allowed."""
@@ -173,29 +171,22 @@ def address_of(url: str) -> str:
 def refusal(url: str, hosts: Set[str]) -> str:
     """Why an address is not fetched, "" if it may be."""
     try:
-        scheme, host = urlsplit(url).scheme, host_of(url)
+        parts = urlsplit(url)
+        # With the port and a user's name, so that these match no allowed host.
+        host, name = parts.netloc.lower(), parts.hostname or ""
     except ValueError:
         return f"{told(url)} is no address"
-    if scheme != "http" or not host or not url.isascii() or not url.isprintable() or " " in url:
+    if parts.scheme != "http" or not host or not url.isascii() or not url.isprintable() or " " in url:
         return f"{told(url)} is no address that can be fetched; give one that a search found"
     if host in hosts:
         return ""
-    return f"{host} is a private address, which is never fetched" if is_private(url) else f"{host} is no allowed host"
+    try:
+        private = not ip_address(name).is_global
+    except ValueError:  # a name
+        private = name == PRIVATE_NAMES[0] or name.endswith(PRIVATE_NAMES[1:])
+    return f"{host} is a private address, which is never fetched" if private else f"{host} is no allowed host"
 
 
 def told(text: str) -> str:
     """What a stranger wrote, as errors show it: in quotes and short, so that it cannot pass for their own words."""
     return repr(text[:MOST_TOLD])
-
-
-def host_of(url: str) -> str:
-    """Host and port as the address has them; a user's name belongs to them, so that it matches no allowed host."""
-    return urlsplit(url).netloc.lower()
-
-
-def is_private(url: str) -> bool:
-    name = urlsplit(url).hostname or ""
-    try:
-        return not ip_address(name).is_global
-    except ValueError:
-        return name == PRIVATE_NAMES[0] or name.endswith(PRIVATE_NAMES[1:])

@@ -17,6 +17,7 @@ RESULTS = 50
 K1, B = 0.9, 0.4
 STEMMER = "porter"
 WORD = r"(?u)\b\w+\b"  # with words of one letter, as sizes are
+NO_PRICE = 100.0  # dollars; what the engine charges where the catalogue names no price
 
 
 class SearchEngine:
@@ -57,9 +58,6 @@ def stemmed(texts: Sequence[str]) -> list[list[str]]:
         return_ids=False,
         show_progress=False,
     )
-
-
-NO_PRICE = 100.0  # dollars; what the engine charges where the catalogue names no price
 
 
 @dataclass(frozen=True, slots=True)

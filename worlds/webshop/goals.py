@@ -9,6 +9,9 @@ from random import Random
 from worlds.webshop.catalogue import Catalogue, Instruction, Product, price_of
 
 SPLITS = ("train", "test")
+CAPS = tuple(10.0 * tens for tens in range(1, 100))  # dollars
+CAPS_ABOVE = 4  # a cap is one of the next four above the price
+NO_CAP = 1_000_000.0  # dollars; nothing costs as much, so that the price always counts as met
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +20,6 @@ class ShopTask:
 
     id: str
     goal: str
-
-
-CAPS = tuple(10.0 * tens for tens in range(1, 100))  # dollars
-CAPS_ABOVE = 4  # a cap is one of the next four above the price
-NO_CAP = 1_000_000.0  # dollars; nothing costs as much, so that the price always counts as met
 
 
 @dataclass(frozen=True, slots=True)

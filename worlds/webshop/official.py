@@ -32,6 +32,18 @@ NOT_OF_A_NUMBER = re.compile(r"[^\d.]")
 KEPT = ("asin", "instruction", "attributes", "options", "instruction_attributes", "instruction_options")
 
 Record = dict[str, Any]
+PRODUCTS, ATTRIBUTES, PEOPLE = "items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json"
+# confirm=t skips the page on which Google Drive asks whether to download a large file.
+ADDRESS = "https://drive.usercontent.google.com/download?id={id}&export=download&confirm=t"
+FILES = {
+    PRODUCTS: "1EgHdxQ_YxqIQlvvq5iKlCrkEKR6-j0Ib",
+    ATTRIBUTES: "1IduG0xl544V_A_jv3tHXC0kyFi7PnyBu",
+    PEOPLE: "14Kb5SPBk_jfdLZ_CDBNitW98QLDlKR5O",
+}
+CATALOGUE = "products_1000.jsonl.gz"
+NEEDED = (CATALOGUE, ATTRIBUTES)
+OFFICIAL_COUNTS = {"products": 1000, "templates": 415, "by people": 13}
+TRAIN = 100  # instructions; the other 328 are the test split
 
 
 def convert(
@@ -101,20 +113,6 @@ def options(offered: Mapping[str, Sequence[Record] | None] | None) -> dict[str, 
         for name, contents in (offered or {}).items()
         if contents is not None
     }
-
-
-PRODUCTS, ATTRIBUTES, PEOPLE = "items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json"
-# confirm=t skips the page on which Google Drive asks whether to download a large file.
-ADDRESS = "https://drive.usercontent.google.com/download?id={id}&export=download&confirm=t"
-FILES = {
-    PRODUCTS: "1EgHdxQ_YxqIQlvvq5iKlCrkEKR6-j0Ib",
-    ATTRIBUTES: "1IduG0xl544V_A_jv3tHXC0kyFi7PnyBu",
-    PEOPLE: "14Kb5SPBk_jfdLZ_CDBNitW98QLDlKR5O",
-}
-CATALOGUE = "products_1000.jsonl.gz"
-NEEDED = (CATALOGUE, ATTRIBUTES)
-OFFICIAL_COUNTS = {"products": 1000, "templates": 415, "by people": 13}
-TRAIN = 100  # instructions; the other 328 are the test split
 
 
 def present(folder: Path) -> bool:

@@ -35,24 +35,6 @@ WORD = re.compile(r"[^\W_]+(?:[.'’][^\W_]+)*")
 POSSESSIVE = re.compile(r"['’]s$")
 MEASURE = re.compile(r"\d+(?:\.\d+)?(oz|mm|cm|inch|ft|ml|lb|lbs|g|kg|in|pcs|w)", re.IGNORECASE)
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:st|nd|rd|th|k|p|v|d)?", re.IGNORECASE)
-
-
-@lru_cache(maxsize=4096)
-def nouns(name: str) -> tuple[str, ...]:
-    """The nouns of a product's name in lower case, in order and with repeats."""
-    words = (POSSESSIVE.sub("", word) for word in WORD.findall(name))
-    # Of an amount such as 500ml only the unit is a noun.
-    units = (measure[1] if (measure := MEASURE.fullmatch(word)) else word for word in words)
-    return tuple(word.lower() for word in units if is_noun(word))
-
-
-def is_noun(word: str) -> bool:
-    if NUMBER.fullmatch(word) or word.lower() in FUNCTION_WORDS:
-        return False
-    ending = len(word) >= SHORTEST_WITH_ENDING and ADJECTIVE_ENDING.fullmatch(word)
-    return not (word.islower() and (ending or word in COMMON_ADJECTIVES))
-
-
 SAME = 85  # two phrases whose token set ratio is above say the same
 SAME_KIND = 0.2  # share of nouns in common
 OTHER_KIND = 0.1
@@ -69,6 +51,22 @@ mustard natural navy nude olive orange peach pewter pink plum purple rainbow red
 silver skull slate steel stone stonewash sunflower tan taupe teal tiger turquoise violet walnut wheat white wine yellow
 """
 COLOURS = tuple(COLOUR_LIST.split())
+
+
+@lru_cache(maxsize=4096)
+def nouns(name: str) -> tuple[str, ...]:
+    """The nouns of a product's name in lower case, in order and with repeats."""
+    words = (POSSESSIVE.sub("", word) for word in WORD.findall(name))
+    # Of an amount such as 500ml only the unit is a noun.
+    units = (measure[1] if (measure := MEASURE.fullmatch(word)) else word for word in words)
+    return tuple(word.lower() for word in units if is_noun(word))
+
+
+def is_noun(word: str) -> bool:
+    if NUMBER.fullmatch(word) or word.lower() in FUNCTION_WORDS:
+        return False
+    ending = len(word) >= SHORTEST_WITH_ENDING and ADJECTIVE_ENDING.fullmatch(word)
+    return not (word.islower() and (ending or word in COMMON_ADJECTIVES))
 
 
 class Score(NamedTuple):

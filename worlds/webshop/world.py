@@ -21,6 +21,9 @@ RESULTS_A_PAGE = 10
 BACK, NEXT, PREVIOUS, BUY, SEARCH = "Back to Search", "Next >", "< Prev", "Buy Now", "Search"
 SUB_PAGES = ("Description", "Features", "Reviews")
 BOUGHT = "You have successfully purchased the product."
+ACTION = re.compile(r"\s*(search|click)\[(.+)\]\s*", re.IGNORECASE | re.DOTALL)
+BY_NAME = "item - "  # a form of the paper's baseline agents; the official pages click on ids
+OTHER_QUERIES = 4  # listed on the search page, beside the instruction itself
 
 
 class Kind(StrEnum):
@@ -104,11 +107,6 @@ def as_text(page: Page) -> str:
 def clicks(page: Page) -> dict[str, Element]:
     """What can be clicked, by its text in lower case."""
     return {element.text.lower(): element for element in page if element.kind is not Kind.TEXT}
-
-
-ACTION = re.compile(r"\s*(search|click)\[(.+)\]\s*", re.IGNORECASE | re.DOTALL)
-BY_NAME = "item - "  # a form of the paper's baseline agents; the official pages click on ids
-OTHER_QUERIES = 4  # listed on the search page, beside the instruction itself
 
 
 @dataclass(slots=True)

@@ -21,25 +21,6 @@ from worlds.alfworld.expert import Expert
 from worlds.alfworld.package_files import rules
 from worlds.alfworld.wording import parsed_expression, wording
 
-# Prints a digest of a few episodes; "others first" plays other games before, in the same process.
-PLAY = """
-import sys
-from household_games import Record, play
-from stock_alfworld import load_stock
-from worlds.alfworld import load
-from worlds.alfworld.expert import Expert
-with load("synthetic", seed=3) as world:
-    tasks = world.tasks("valid_unseen")
-    if sys.argv[1] == "others first":
-        for task in tasks[6:8]:
-            play(world, task, (), 10, Record())
-    record = Record()
-    for task in tasks[:3]:
-        play(world, task, Expert(world).actions(task), 15, record)
-    print(record.digest)
-"""
-
-
 RANDOMNESS = """
 import random
 import numpy
@@ -133,11 +114,6 @@ def test_two_worlds_in_one_process_do_not_meet(world: AlfWorld, task: HouseholdT
 
 def test_a_tasks_problem_is_not_shown(task: HouseholdTask) -> None:
     assert "define" not in repr(task) and "(define" in task.problem
-
-
-def test_transcripts_do_not_depend_on_the_hash_seed_or_on_games_played_before() -> None:
-    digests = {python(PLAY, first, PYTHONHASHSEED=seed) for seed, first in (("1", "alone"), ("2", "others first"))}
-    assert len(digests) == 1
 
 
 def test_a_missing_package_is_named_with_the_line_that_installs_it() -> None:
