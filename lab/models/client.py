@@ -83,6 +83,10 @@ class NotThisApi(BadBody):
     """A reply that is whole and of another form than this API has. The message quotes it."""
 
 
+class WebPage(BadBody):
+    """A reply that is a web page: what a server sends where there is no API."""
+
+
 class SchemaNotTaken(ValueError):
     """A model in this process cannot keep to this schema; the message says why."""
 
@@ -141,7 +145,7 @@ def is_page(body: bytes) -> bool:
 def body_json(body: bytes) -> Any:
     """What a body holds. Raises BadBody."""
     if is_page(body):
-        raise BadBody("a web page, and no answer of a model")
+        raise WebPage("a web page, and no answer of a model")
     try:
         return json.loads(body.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, a number of 5,000 digits, a depth of 5,000
@@ -265,6 +269,12 @@ def refused(error: Any, address: str, others: Callable[[], bool] = lambda: False
         to = redact(error.response.headers.get("location", "nowhere"))[:LONGEST_QUOTE]
         likely = f". It redirects to {to}, which gets no prompt; if that is right, set OPENAI_BASE_URL to its address"
     return kind(f"{address} refuses the request: {_quoted(str(error))}{likely}")
+
+
+def only_pages(address: str) -> EndpointUnavailable:
+    """What to raise where a server answers with web pages."""
+    likely = end_of(address) or ". Set OPENAI_BASE_URL to the address of a server of models"
+    return EndpointUnavailable(f"{address} answers with a web page, and not as a model does{likely}")
 
 
 def end_of(address: str) -> str:

@@ -19,13 +19,16 @@ from lab.models.backbone import Answer, Call, MalformedAnswer, options_of, price
 from lab.models.cache import RECORDING, AnswerCache
 from lab.models.client import (
     LONGEST_WAIT,
+    BadBody,
     Chat,
     Client,
     EndpointError,
     Kind,
     SchemaNotTaken,
+    WebPage,
     gets_through,
     kind_of,
+    only_pages,
     refused,
     with_retries,
 )
@@ -38,6 +41,7 @@ from lab.models.servers import NOT_TAKEN, SMALL, Profile, Server, bound, client_
 TEMPERATURE = 0.0  # unless the engine string says otherwise
 TIMEOUT = 120.0  # seconds for one try; engine option `timeout`
 PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
+SEVERAL = 3  # web pages from a server that has answered nothing yet; one may be a gateway's, which is starting
 CRASHES = 3  # statuses 500 that tell that a server does not take what binds an answer, where it never did
 NOT_SENT = (*OF_THE_MACHINE, "context", SHUFFLE, "headers", "query", "schema", "extra_body")
 _DEFAULT_CACHE: Any = object()
@@ -74,7 +78,7 @@ class Endpoint:
         self._first = Profile.first(engine.options, BINDINGS if local is None else (SCHEMA, TEXT))
         self._client: Chat | None = None
         self.body = b""  # of the last reply
-        self._last_reply = 0.0  # when a reply came, on any thread
+        self._last_reply, self._pages = 0.0, 0  # when a reply came, on any thread; how many web pages came
 
     @classmethod
     def of(cls, engine: Engine, cache: AnswerCache | None = _DEFAULT_CACHE) -> Endpoint:
@@ -207,6 +211,8 @@ class Endpoint:
                 return self._once(messages, self._timeout, **sent)
             except Exception as error:
                 exchange.unanswered += 1
+                if isinstance(error, WebPage) and self._only_pages():
+                    raise only_pages(self.address) from None
                 crashes[tried[-1]] += getattr(error, "status_code", 0) == 500
                 # Statuses 500 may mean that the server does not take what binds the answer.
                 if ways and prompt.name not in self.server.bindings and crashes[tried[-1]] == CRASHES:
@@ -260,6 +266,21 @@ class Endpoint:
     def _others(self, since: float) -> bool:
         """Whether the server answers other requests: since then it did, or does so now with a small one."""
         return self._last_reply > since or gets_through(self._small, self.address, self._patience)
+
+    def _only_pages(self) -> bool:
+        """Whether nothing but web pages ever came, several: then there is no API, and no patience will help."""
+        import openai
+
+        self._pages += 1
+        if self._last_reply > 0 or self._pages < SEVERAL:
+            return False
+        try:
+            self._small()
+        except WebPage:
+            return True
+        except (openai.OpenAIError, BadBody, TimeoutError):
+            pass
+        return False
 
     def _small(self) -> Reply:
         return self._once(SMALL, min(self._timeout, LONGEST_WAIT), **self.server.profile.adapted({"max_tokens": 1}))

@@ -26,8 +26,8 @@ from lab.models.client import (
     EndpointError,
     EndpointUnavailable,
     body_json,
-    end_of,
     is_page,
+    only_pages,
     refused,
 )
 from lab.models.engines import BINDINGS, OBJECT, SCHEMA, TEXT, TOOL, presets
@@ -314,9 +314,7 @@ def _objection(client: Client, address: str, model: str) -> EndpointError | None
     except (openai.APIConnectionError, BadBody, TimeoutError):  # it may pass: the first question will tell
         return None
     else:
-        likely = end_of(address) or ". Set OPENAI_BASE_URL to the address of a server of models"
-        page = EndpointUnavailable(f"{address} answers with a web page, and not as a model does{likely}")
-        return page if is_page(body) else None
+        return only_pages(address) if is_page(body) else None
     if not isinstance(refusal, EndpointUnavailable):
         return None
     if status in (401, 403):

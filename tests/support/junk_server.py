@@ -434,7 +434,7 @@ def _played(verdict: Verdict) -> Results[Any] | None:
     setup = Alone(engine=f"small?patience={PATIENCE}&timeout={TIMEOUT}", count=TASKS)
     try:
         with redirect_stderr(io.StringIO()):
-            return collect(setup, workers=1, run="run", record=True, show_progress=False)
+            return collect(setup, workers=1, run="run", show_progress=False)
     except Unavailable as error:
         verdict.add("runs stopped", str(error)[:150])
     except Exception as error:

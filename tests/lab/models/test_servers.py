@@ -357,7 +357,7 @@ def test_a_server_whose_list_tells_nothing_is_asked_all_the_same(
 PAGE = chat.Response(body=b"<!doctype html><title>Welcome</title>", headers={"Content-Type": "text/html"})
 
 
-@pytest.mark.parametrize("listing", [PAGE, chat.models("another"), chat.status(404)])
+@pytest.mark.parametrize("listing", [PAGE, chat.models("another"), chat.models("small"), chat.status(404)])
 def test_a_web_page_for_an_answer_is_told_at_once_with_the_likely_address(
     monkeypatch: pytest.MonkeyPatch, listing: chat.Response
 ) -> None:
