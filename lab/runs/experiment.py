@@ -260,10 +260,6 @@ class Results(Generic[S]):
         results = {task: {} if episode.failed else episode.result for task, episode in self.episodes.items()}
         return self.scores if name == "score" else {task: result.get(name, 0.0) for task, result in results.items()}
 
-    def total(self, name: str) -> int:
-        """Sum over episodes of a number of their results, such as "calls" or "steps"."""
-        return sum(episode.result[name] for episode in self.episodes.values() if not episode.failed)
-
     @property
     def by_rules(self) -> bool:
         """Whether no model answered but rules or null models alone, also where what they answered is replayed."""
@@ -274,18 +270,14 @@ class Results(Generic[S]):
         """Whether a real model answered, alone or beside rules without noise: what a verdict on a direction is for."""
         return not self.by_rules and self.evidence == "measured"
 
-    def outcomes(self, tasks: Iterable[str] | None = None, unit: Callable[[str], str] = str) -> Outcomes:
-        """How the episodes came out, all or those of these tasks.
-
-        unit: task -> what is counted, where a number's n counts something of several episodes, a pair, say.
-        """
+    def outcomes(self, tasks: Iterable[str] | None = None) -> Outcomes:
+        """How the episodes came out, all or those of these tasks."""
         wanted = [*self.episodes, *self.not_measured] if tasks is None else list(tasks)
-        counted = {unit(task) for task in wanted if task in self.episodes}
-        failed = {unit(task) for task in wanted if task in self.episodes and self.episodes[task].failed}
-        not_measured = {unit(task) for task in wanted if task in self.not_measured}
+        episodes = [self.episodes[task] for task in wanted if task in self.episodes]
         asked = not self.setup.who.kinds.isdisjoint(engines.MODELS)  # now, and by no recording
         answers = readings(self.usage.get(task) for task in wanted) if asked else None
-        return Outcomes(len(counted), len(failed), len(not_measured), answers)
+        not_measured = sum(task in self.not_measured for task in wanted)
+        return Outcomes(len(episodes), sum(episode.failed for episode in episodes), not_measured, answers)
 
 
 def score_lines(results: Results[Any], benchmark: str = "", condition: str = "", role: str = METHOD) -> pd.DataFrame:

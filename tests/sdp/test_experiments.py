@@ -50,7 +50,7 @@ def test_a_finished_run_is_read_and_not_played_again(tmp_path: Path) -> None:
     again = run(MADE, tmp_path)
     assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == before
     assert again.scores == first.scores
-    assert again.total("calls") == first.total("calls") > 0
+    assert sum(again.named("calls").values()) == sum(first.named("calls").values()) > 0
 
 
 def test_a_runs_headline_is_the_final_pass_rate_and_says_what_kept_a_plan_from_it(tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_a_model_at_an_address_plays_whole_episodes(tmp_path: Path, server: Chat
     results = run(Setup(engine="one-option", data="synthetic", limit=4), tmp_path)
     assert all(not episode.failed for episode in results.episodes.values())
     assert results.backbone == "one-option"
-    assert server.count == results.total("calls")
-    assert results.total("tokens_in") == 7 * server.count
+    assert server.count == sum(results.named("calls").values())
+    assert sum(results.named("tokens_in").values()) == 7 * server.count
     costs = collecting.costs(results).iloc[0]
     assert (costs["operator"], costs["calls"], costs["paths"]) == ("realize", server.count, f"schema {server.count}")
     assert costs["dollars"] is None, "a model without a price costs an unknown sum, not nothing"
@@ -131,7 +131,7 @@ def test_a_model_that_talks_rubbish_is_accounted_for_and_fails_no_episode(tmp_pa
     for usage in results.usage.values():
         paths.update(usage["realize"]["paths"])
     assert paths["schema"] and paths["repaired"] and paths["reasked"] and paths["malformed"]
-    assert sum(paths.values()) == results.total("calls")
+    assert sum(paths.values()) == sum(results.named("calls").values())
 
 
 def test_a_key_that_is_refused_stops_the_run_and_loses_nothing(tmp_path: Path, server: ChatServer) -> None:
