@@ -10,17 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.experiments import one_call
 from lab.models.backbone import Ledger
 from lab.models.connect import connect
 from lab.models.rules import NoRule, corrupted, within_schema
 from sdp.adapters.assistantbench import prompts
-from sdp.adapters.assistantbench.adapter import Policy
 from sdp.adapters.assistantbench.prompts import CertifiedFinding, Found, Judged, PageText
 from sdp.experiments.assistantbench import Setup
 from sdp.operators import NOTHING
 from sdp.placebo import placebo
-from sdp.trajectory import Trajectory
 from standins.sdp.assistantbench import finding, judge
 from standins.sdp.assistantbench_rows import Row, row, table
 from worlds.web.local import LocalWeb
@@ -133,15 +130,6 @@ def test_an_item_is_read_as_it_was_written(name: str, facts: dict[str, str]) -> 
     assert row(Row(name, facts, doubtful).line) == Row(name, facts, doubtful)
 
 
-@pytest.mark.parametrize(
-    "engine", ["rules@0.5?seed=1", "rules@0.5?certify=0.3&reject=0.1", "rules@0.8?certify=1&reject=0"]
-)
-def test_noise_stays_within_what_a_model_could_answer(engine: str) -> None:
-    noisy = setup(split="writing", limit=6, engine=engine)
-    for one in results(noisy, 6, noisy.engine):
-        assert 0 <= one["score"] <= 1 and one["steps"] <= 20
-
-
 def test_noise_in_findings_is_rejected_by_a_judge_that_does_not_err() -> None:
     from random import Random
 
@@ -167,19 +155,6 @@ def test_a_placebo_plays_the_same_plan_blindly() -> None:
     assert trajectory.reached_goal and trajectory.attempts[-1].kind == "goal"
 
 
-def test_switches_and_policies_play() -> None:
-    from sdp.loop import Settings
-
-    for settings in (Settings(validate=False), Settings(replan=False), Settings(cascade=False)):
-        for one in results(setup(split="writing", limit=2, settings=settings), 2):
-            assert one["end"] in ("goal", "budget", "step cap")
-    for policy in (Policy(uncertainty="forced"), Policy(second="none")):
-        assert [one["score"] for one in results(setup(split="writing", limit=2, policy=policy), 2)] == [1.0, 1.0]
-    # Of three results, the page that is needed may be none.
-    few = list(results(setup(split="writing", limit=2, policy=Policy(results=3)), 2))
-    assert {one["end"] for one in few} <= {"goal", "budget", "step cap"} and few[0]["score"] == 1.0
-
-
 def test_a_result_says_whose_injected_text_an_answer_follows() -> None:
     one = setup(split="writing")
     web = one.world().web
@@ -187,16 +162,3 @@ def test_a_result_says_whose_injected_text_an_answer_follows() -> None:
     lure, page = next(iter(web.lures.items()))
     assert one.graded(one.tasks()[0], f"It is {lure}.")["fell_for"] == page.fault
     assert one.graded(one.tasks()[0], "")["has_answer"] == 0
-
-
-def test_a_closed_book_knows_no_invented_name() -> None:
-    direct = one_call.AssistantBench(data="synthetic", split="writing", limit=4).resolved()
-    for task in direct.tasks():
-        assert direct.play(task, Ledger(connect("rules")))["score"] == 0
-
-
-def test_an_episode_is_shown_with_the_right_answer() -> None:
-    one = setup(split="writing", limit=1)
-    result = next(results(one, 1))
-    shown = one.shown(Trajectory.from_json(result["trajectory"]))
-    assert shown.score == 1 and "the right answer" in shown.steps[-1].reason

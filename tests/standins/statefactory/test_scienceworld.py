@@ -7,18 +7,15 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lab import connect
+from lab.machine.reading import read_yaml
 from plain_routing import HashedEmbedder
-from standins.statefactory.fidelity import fidelity
-from standins.statefactory.fidelity.samples import SAMPLES, of_scienceworld
-from standins.statefactory.languages import language_of, named
-from standins.statefactory.scienceworld import anchored, blueprint, is_goal, read, relevant
+from standins.statefactory.fidelity import SAMPLES
+from standins.statefactory.scienceworld import anchored, blueprint, read, relevant
 from standins.statefactory.scienceworld.descriptions import NoDescription, thing
 from statefactory.predictors.factored import StateFactory
-from statefactory.state import Entity, Level, at_level, entity, from_level
+from statefactory.state import Entity, entity
 from worlds.scienceworld import task_id
 from worlds.scienceworld.paths import synthetic_paths
 
@@ -60,49 +57,14 @@ MIX = (
     "Your task is to use chemistry to create the substance 'salt water'. A recipe and some of the ingredients might be "
     "found near the kitchen. When you are done, focus on the salt water."
 )
-# The forms of the thirty types of tasks, and an identity that their goals name.
-GOALS = {
-    MELT: "lead",
-    MELT.replace("melt", "change the state of matter of"): "lead",
-    "Your task is to boil tin. For compounds without a boiling point, combusting is also acceptable. First, focus on "
-    "the substance. ": "tin",
-    THERMOMETER: "thermometer",
-    "Your task is to measure the melting point of tin, which is located around the kitchen. First, focus on the "
-    "thermometer. Next, focus on the tin. If the melting point of tin is above 50.0 degrees celsius, focus on the red "
-    "box. If the melting point of tin is below 50.0 degrees celsius, focus on the green box. The boxes are located "
-    "around the kitchen.": "red box or green box",
-    CIRCUIT: "renewable power source",
-    "Your task is to turn on the red light bulb. First, focus on the red light bulb. Then, create an electrical "
-    "circuit that powers it on.": "red light bulb",
-    CONDUCTIVITY: "tin",
-    FIND.format("living thing"): "living thing",
-    FIND.format("non-living thing"): "non-living thing",
-    FIND.format("plant"): "plant",
-    FIND.format("animal"): "animal",
-    MIX: "salt water",
-    "Your task is to use chemistry to create green paint. When you are done, focus on the green paint.": "green paint",
-    "Your task is to use chemistry to create violet-red paint. When you are part-way done, focus on the intermediate "
-    "(secondary color) paint you created.  When you are completely done, focus on the violet paint.":
-        "intermediate secondary color paint",
-    SPANS: "animal with the longest life span",
-    "Your task is to find the animal with the shortest life span.  The animals are in the 'outside' location.  Focus "
-    "on the animal with the shortest life span.": "animal with the shortest life span",
-    "Your task is to focus on the 4 life stages of the turtle, starting from earliest to latest.":
-        "turtle in life stage 4",
-    "Your task is to focus on the 7 life stages of the turtle, starting from earliest to latest.":
-        "turtle in life stage 7",
-    "Your task is to focus on the life stages of the apple plant, starting from earliest to latest. The plants are "
-    "located outside.": "apple plant in life stage 4",
-    "Your task is to grow a apple plant from seed. Seeds can be found in the workshop. First, focus on a seed. Then, "
-    "make changes to the environment that grow the plant until it reaches the reproduction life stage.": "apple tree",
-    "Your task is to grow a apple. This will require growing several plants, and them being crosspollinated to produce "
-    "fruit.  Seeds can be found in the workshop. To complete the task, focus on the grown apple.": "apple",
-    "Your task is to determine which of the two inclined planes (B, E) has the steepest angle. After completing your "
-    "experiment, focus on the inclined plane with the steepest angle.": "inclined plane with the steepest angle",
-    "Your task is to determine whether tall plant height is a dominant or recessive trait in the pea plant. If the "
-    "trait is dominant, focus on the red box. If the trait is recessive, focus on the green box.":
-        "red box or green box",
-}  # fmt: skip
+GOALS = read_yaml(Path(__file__).with_name("languages.yaml"))["scienceworld"]["goals"]  # of the thirty types of tasks
+NAMED = (  # an identity that the goal of each names
+    "lead", "lead", "tin", "thermometer", "red box or green box", "renewable power source", "red light bulb", "tin",
+    "living thing", "non-living thing", "plant", "animal", "salt water", "green paint",
+    "intermediate secondary color paint", "animal with the longest life span", "animal with the shortest life span",
+    "turtle in life stage 4", "turtle in life stage 7", "apple plant in life stage 4", "apple tree", "apple",
+    "inclined plane with the steepest angle", "red box or green box",
+)  # fmt: skip
 
 
 def told(*steps: tuple[str, str], known: tuple[Entity, ...] = ()) -> dict[str, dict[str, str]]:
@@ -294,26 +256,6 @@ def test_foreign_text_is_reported_and_not_guessed(text: str) -> None:
     assert read((), "go", text) == ((), (text,))
 
 
-@given(st.text(), st.one_of(st.text(), st.sampled_from([ROOM[:n] for n in range(0, len(ROOM), 7)])))
-def test_reading_never_raises(action: str, observation: str) -> None:
-    first = read((), action, observation)
-    read(relevant(MELT, first.known), observation, action)
-
-
-SAID = (
-    "You move the to bowl (containing nothing) a , . On In is: which turned off inventory kitchen pour contents of "
-    "into focus on door open terminal 1 connected mix produce stage second"
-)
-WORDS = st.sampled_from([*SAID.split(), "\n\t"])
-
-
-@given(st.lists(st.tuples(st.lists(WORDS).map(" ".join), st.lists(WORDS).map(" ".join)), max_size=6))
-def test_reading_never_raises_on_its_own_words(steps: list[tuple[str, str]]) -> None:
-    known: tuple[Entity, ...] = ()
-    for action, observation in steps:
-        known = read(known, action, observation).known
-
-
 # --- relevance --------------------------------------------------------------------------------------------------
 
 
@@ -321,14 +263,6 @@ def test_relevance_keeps_what_the_task_names_and_what_it_is_in() -> None:
     lead = ROOM.replace("a potato", "a substance called lead")
     kept = {e.identity for e in relevant(MELT, read((), "look around", lead).known)}
     assert kept == {"agent", "lead", "bowl", "counter", "stove"}
-
-
-@pytest.mark.parametrize("goal", GOALS)
-def test_relevance_is_a_subset_and_idempotent(goal: str) -> None:
-    known = read((), *LOOK).known
-    kept = relevant(goal, known)
-    assert set(kept) <= set(known)
-    assert relevant(goal, kept) == kept
 
 
 def test_reading_goes_on_from_what_relevance_kept() -> None:
@@ -339,27 +273,12 @@ def test_reading_goes_on_from_what_relevance_kept() -> None:
     assert (egg.value("location"), egg.value("room")) == ("in inventory", "hallway")
 
 
-@pytest.mark.parametrize("level", ["textual", "object_centric"])
-def test_what_is_read_can_be_written_as_sentences_and_read_back(level: Level) -> None:
-    wire = ("connect", "anode on battery is now connected to terminal 1 on red wire")
-    known = read(read((), *LOOK).known, *wire).known
-    assert from_level(at_level(known, level)) == known
-    assert from_level(at_level(blueprint(MELT), level)) == blueprint(MELT)
-
-
 # --- goals ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("goal", "identity"), GOALS.items())
+@pytest.mark.parametrize(("goal", "identity"), zip(GOALS, NAMED, strict=True))
 def test_every_type_of_task_has_a_goal_state(goal: str, identity: str) -> None:
-    assert is_goal(goal)
-    assert language_of(goal) is named("scienceworld")
     assert identity in {e.identity for e in blueprint(goal)}
-
-
-@pytest.mark.parametrize("goal", ["You are in the middle of a room. Your task is to: put a mug in shelf.", "", "melt"])
-def test_other_tasks_are_not_in_this_language(goal: str) -> None:
-    assert not is_goal(goal)
 
 
 def test_the_goal_is_no_source_of_what_is_known() -> None:
@@ -543,13 +462,6 @@ def test_a_power_source_of_a_kind_becomes_the_one_that_is_seen() -> None:
 
 
 # --- fidelity ---------------------------------------------------------------------------------------------------
-
-
-def test_the_reader_agrees_with_the_sample_read_by_hand() -> None:
-    found = fidelity(list(of_scienceworld()))
-    assert found.steps >= 40
-    assert found.f1 >= 0.98
-    assert found.unparsed == 0
 
 
 def _sampled() -> set[str]:
