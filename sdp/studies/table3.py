@@ -20,7 +20,7 @@ def asked(trial: Trial, dataset: str) -> str:
     """What the questions are and what is searched."""
     if trial.data == "synthetic":
         split, faults = trial.options["split"], trial.options["faults"]
-        looked_up = "; rules look up what they ask for" if "rules" in trial.who.kinds else ""
+        looked_up = "; SDP's rules look up what they ask for" if "rules" in trial.who.kinds else ""
         return f"synthetic questions ({split} templates) on a synthetic web, {faults} faulty pages a list{looked_up}"
     return f"{trial.options['split']} questions, the web by Serper"
 

@@ -105,7 +105,7 @@ class Judgement(NamedTuple):
 
 
 class Skill(Protocol):
-    """What rules know of one domain, beyond taking notes of documents. Each domain's `rules.py` has one, `SKILL`.
+    """What rules know of one domain, beyond taking notes of documents. Each domain's module here has one, `SKILL`.
 
     Whoever inherits says its name, the domain's problem specification and `answer`, and has the rest of a domain whose
     answer is written in one go.

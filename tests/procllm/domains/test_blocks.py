@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answers_checked import assert_both_agree
 from procllm.domains import Instance, domain
 from procllm.domains.blocks import COLOURS, GOAL, NoProblem, bottom_up, instances, parsed
 
@@ -176,19 +177,8 @@ def slipped(lines: list[str], instance: Instance, random: Random) -> list[str]:
 
 
 def test_the_checker_and_a_brute_force_check_agree_on_a_thousand_answers() -> None:
-    random = Random("blocks answers")
     problems = [each for b, h in ((2, 2), (3, 2), (4, 4), (6, 3), (9, 6)) for each in instances(20, 1, b, h)]
-    seen: Counter[tuple[bool, ...]] = Counter()
-    for number in range(1000):
-        instance = problems[number % len(problems)]
-        answer = random_answer(instance, random)
-        verdict = BLOCKS.check(instance, answer)
-        assert tuple(verdict.parts.values()) == brute_force(instance, answer), (instance.request, answer)
-        assert verdict.solved == (verdict.reason == "")
-        seen[tuple(verdict.parts.values())] += 1
-    solved = seen[True, True, True]
-    assert solved >= 250 and 1000 - solved >= 250
-    assert min(seen[False, False, False], seen[True, False, False], seen[True, True, False]) >= 50, seen
+    assert_both_agree(BLOCKS, problems, random_answer, brute_force)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import re
 import string
-from collections import Counter
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answers_checked import assert_both_agree
 from procllm.conditions import network_of
 from procllm.domains import Instance, domain
 from procllm.domains.recipes import (
@@ -204,19 +204,8 @@ def random_answer(instance: Instance, random: Random) -> str:
 
 
 def test_the_checker_and_a_brute_force_check_agree_on_a_thousand_answers() -> None:
-    random = Random("recipes answers")
     problems = [each for extra in (0, 4, 12, 40) for each in instances(60, 1, extra)]
-    seen: Counter[tuple[bool, ...]] = Counter()
-    for number in range(1000):
-        instance = problems[number % len(problems)]
-        answer = random_answer(instance, random)
-        verdict = RECIPES.check(instance, answer)
-        assert tuple(verdict.parts.values()) == brute_force(instance, answer), (instance.request, answer)
-        assert verdict.solved == (verdict.reason == "")
-        seen[tuple(verdict.parts.values())] += 1
-    solved = seen[True, True, True]
-    assert solved >= 250 and 1000 - solved >= 250
-    assert min(seen[False, False, False], seen[True, False, False], seen[True, True, False]) >= 100, seen
+    assert_both_agree(RECIPES, problems, random_answer, brute_force, 100)
 
 
 @pytest.mark.parametrize(

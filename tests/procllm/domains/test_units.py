@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answers_checked import assert_both_agree
 from lab.results import plots
 from procllm.domains import Instance, domain
 from procllm.domains.units import CALL_SIGNS, PLACES, BadAnswer, NoProblem, along_edges, instances, parsed
@@ -242,19 +243,8 @@ def slipped(listed: list[Any], instance: Instance, random: Random) -> str:
 
 
 def test_the_checker_and_a_brute_force_check_agree_on_a_thousand_answers() -> None:
-    random = Random("units answers")
     problems = [each for n, k in ((1, 1), (3, 3), (5, 3), (10, 6)) for each in instances(10, 1, n, k)]
-    seen: Counter[tuple[bool, ...]] = Counter()
-    for number in range(1000):
-        instance = problems[number % len(problems)]
-        answer = random_answer(instance, random)
-        verdict = UNITS.check(instance, answer)
-        assert tuple(verdict.parts.values()) == brute_force(instance, answer), (instance.request, answer)
-        assert verdict.solved == (verdict.reason == "")
-        seen[tuple(verdict.parts.values())] += 1
-    solved = seen[True, True, True]
-    assert solved >= 250 and 1000 - solved >= 250
-    assert min(seen[False, False, False], seen[True, False, False], seen[True, True, False]) >= 50, seen
+    assert_both_agree(UNITS, problems, random_answer, brute_force)
 
 
 UNIT, PLACE = next(iter(some().problem.units)), some().problem.neighbours[0]

@@ -16,8 +16,6 @@ from lab.models.rules import NoRule, corrupted, within_schema
 from sdp.adapters.assistantbench import prompts
 from sdp.adapters.assistantbench.prompts import CertifiedFinding, Found, Judged, PageText
 from sdp.experiments.assistantbench import Setup
-from sdp.operators import NOTHING
-from sdp.placebo import placebo
 from standins.sdp.assistantbench import finding, judge
 from standins.sdp.assistantbench_rows import Row, row, table
 from worlds.web.local import LocalWeb
@@ -139,20 +137,6 @@ def test_noise_in_findings_is_rejected_by_a_judge_that_does_not_err() -> None:
         wrong = corrupted(prompts.FINDING, fields, right, Random(seed))
         assert within_schema(prompts.FINDING, fields, wrong) and wrong != right
         assert not judged(fields, Found.model_validate(wrong.model_dump()).items).passed
-
-
-def test_a_placebo_plays_the_same_plan_blindly() -> None:
-    from random import Random
-
-    from sdp.loop import run_episode
-
-    one = setup(split="writing", limit=6)
-    task = one.tasks()[0]
-    ledger = Ledger(connect("rules"))
-    trajectory = run_episode(task, placebo(one.adapter(task, ledger), 0.2, Random(0)), one.settings, ledger)
-    steps = [each for each in trajectory.plans[0].predicates if each.kind == "step"]
-    assert steps and all(each.text == NOTHING for each in steps)
-    assert trajectory.reached_goal and trajectory.attempts[-1].kind == "goal"
 
 
 def test_a_result_says_whose_injected_text_an_answer_follows() -> None:

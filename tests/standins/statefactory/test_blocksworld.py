@@ -27,34 +27,12 @@ def known_of(text: str) -> dict[str, Entity]:
     return {entity.identity: entity for entity in blocksworld.read((), "", text).known}
 
 
-def test_every_clause_of_an_observation_is_read() -> None:
-    reading = blocksworld.read((), "", START)
-    assert reading.unparsed == ()
-    assert set(reading.known) == {
-        entity("blue block", {"top": "clear", "position": "on top of the red block"}),
-        entity("orange block", {"top": "clear", "position": "on the table"}),
-        entity("red block", {"position": "on the table", "top": "covered"}),
-        entity("hand", {"content": "empty"}),
-    }
-
-
-def test_a_held_block_is_in_the_hand_and_neither_clear_nor_covered() -> None:
-    known = known_of(HOLDING)
-    assert known["blue block"] == entity("blue block", {"position": "in the hand"})
-    assert known["hand"].value("content") == "blue block"
-
-
 def test_a_new_observation_replaces_the_old_whatever_was_kept_of_it() -> None:
     everything = blocksworld.read((), "", START).known
     kept = blocksworld.relevant("the red block is on top of the blue block", everything)
     assert len(kept) < len(everything)
     readings = [blocksworld.read(known, "unstack", HOLDING).known for known in (everything, kept, ())]
     assert readings[0] == readings[1] == readings[2]
-
-
-def test_a_refusal_changes_nothing_and_is_understood() -> None:
-    known = blocksworld.read((), "", START).known
-    assert blocksworld.read(known, "fly", "This is not possible; nothing has changed.") == (known, ())
 
 
 def test_foreign_text_is_reported_and_keeps_what_was_known() -> None:

@@ -48,15 +48,6 @@ SPANS = (
     "animal with the longest life span.  Then, focus on the animal with the shortest life span. The animals are in the "
     "'outside' location."
 )
-CONDUCTIVITY = (
-    "Your task is to determine if tin is electrically conductive. The tin is located around the workshop. First, focus "
-    "on the tin. If it is electrically conductive, place it in the red box. If it is electrically nonconductive, place "
-    "it in the green box."
-)
-MIX = (
-    "Your task is to use chemistry to create the substance 'salt water'. A recipe and some of the ingredients might be "
-    "found near the kitchen. When you are done, focus on the salt water."
-)
 GOALS = read_yaml(Path(__file__).with_name("languages.yaml"))["scienceworld"]["goals"]  # of the thirty types of tasks
 NAMED = (  # an identity that the goal of each names
     "lead", "lead", "tin", "thermometer", "red box or green box", "renewable power source", "red light bulb", "tin",
@@ -128,14 +119,6 @@ def test_text_that_is_no_description_is_refused() -> None:
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def test_a_room_is_read_with_what_its_things_hold() -> None:
-    known = told(LOOK)
-    assert known["agent"] == {"location": "in kitchen", "room": "kitchen"}
-    assert known["red apple"] == {"location": "in bowl on counter", "room": "kitchen"}
-    assert known["metal pot"]["contents"] == "nothing"
-    assert known["door to hallway"]["openness"] == "closed"
-
-
 def test_what_is_carried_comes_along_with_what_it_holds() -> None:
     known = told(
         LOOK,
@@ -198,33 +181,6 @@ def test_an_animal_is_known_by_the_name_of_the_action_too() -> None:
         ("pick up common toad", "You move the common toad to the inventory."),
     )
     assert known["frog egg"]["location"] == "in inventory"
-
-
-def test_a_measurement_belongs_to_what_was_measured() -> None:
-    known = told(
-        LOOK,
-        ("use thermometer in inventory on red apple", "the thermometer measures a temperature of 21 degrees celsius"),
-    )
-    assert known["red apple"]["temperature"] == known["thermometer"]["reading"] == "21 degrees celsius"
-
-
-def test_connections_hold_for_both_ends_until_they_are_cut() -> None:
-    wire = ("connect", "anode on battery is now connected to terminal 1 on red wire")
-    known = told(wire)
-    assert known["battery"]["anode"] == "connected to terminal 1 on red wire"
-    assert known["red wire"]["terminal-1"] == "connected to anode on battery"
-    cut = told(wire, ("move red wire to workshop", "(disconnecting red wire)\nYou move the red wire to the workshop."))
-    assert cut["battery"]["anode"] == cut["red wire"]["terminal-1"] == "unconnected"
-
-
-def test_mixing_creates_a_thing_where_its_parts_were() -> None:
-    known = told(
-        LOOK,
-        ("move potato to metal pot", "You move the potato to the metal pot."),
-        ("mix metal pot", "Potato and water mix to produce soup."),
-    )
-    assert known["soup"] == {"location": "in metal pot", "room": "kitchen", "origin": "created by mixing"}
-    assert known["potato"] == {"condition": "used up"}
 
 
 @pytest.mark.parametrize(

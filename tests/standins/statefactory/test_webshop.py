@@ -56,38 +56,9 @@ SESSION = (
 )  # fmt: skip
 
 
-def test_the_search_page_says_only_where_the_agent_is() -> None:
-    assert known_after(("", SEARCH)) == {"agent": {"location": "search page"}}
-
-
-def test_results_say_titles_prices_and_the_query() -> None:
-    known = known_after(("search[Lunch Box]", RESULTS))
-    assert known["agent"] == {"location": "search results page 1", "query": "lunch box", "results": "2"}
-    assert known[TITLE]["price"] == "$12.5" and known[TITLE]["leak-proof"] == "leak proof"
-    assert known["Orea Wall Charger, Usb Port"]["price"] == "$8.0 to $9.5"
-
-
-def test_an_item_page_says_what_is_chosen() -> None:
-    before, after = known_after(*SESSION[:3]), known_after(*SESSION[:6])
-    assert before[TITLE]["color"] == "not chosen" and before[TITLE]["status"] == "being looked at"
-    assert after[TITLE]["color"] == "teal" and after[TITLE]["size"] == "not chosen"
-    assert after["agent"] == {"location": "product page", "query": "lunch box", "results": "2", "looking-at": TITLE}
-
-
-def test_a_description_adds_to_the_product_looked_at() -> None:
-    known = known_after(*SESSION[:4])
-    assert known["agent"]["location"] == "description page"
-    assert known[TITLE]["easy-clean"] == "easy clean" and known[TITLE]["bpa-free"] == "bpa free"
-
-
 def test_reviews_say_nothing_of_what_a_product_is() -> None:
     opinion = f"{SUB_PAGE}best dog bed ever\n5.0"
     assert known_after(*SESSION[:3], ("click[reviews]", opinion))[TITLE] == known_after(*SESSION[:3])[TITLE]
-
-
-def test_a_purchase_is_of_the_product_looked_at() -> None:
-    known = known_after(*SESSION)
-    assert known[TITLE]["status"] == "purchased" and known["agent"]["location"] == "order confirmation page"
 
 
 @pytest.mark.parametrize("kept", [False, True])
