@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.machine.reading import read_yaml
+from lab.machine import yaml12
 from standins.statefactory.fidelity import compared, fidelity
 from standins.statefactory.languages import NAMES, UnknownLanguage, language_of, named
 from statefactory.state import LEVELS, Attribute, Entity, Level, at_level, from_level
 
-WORLDS = read_yaml(Path(__file__).with_name("languages.yaml"))  # goals, and texts that are cut up in any way
+WORLDS = yaml12.load(
+    Path(__file__).with_name("languages.yaml").read_text(encoding="utf-8")
+)  # goals, and texts that are cut up in any way
 NOBODYS = (
     "", "red", "melt", "put a mug", "put the red block in the fridge", "move the red block east",
     "Find a living thing.", "I need you to take the keycard from the box.",

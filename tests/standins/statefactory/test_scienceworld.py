@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab import connect
-from lab.machine.reading import read_yaml
+from lab.machine import yaml12
 from plain_routing import HashedEmbedder
 from standins.statefactory.fidelity import SAMPLES
 from standins.statefactory.scienceworld import anchored, blueprint, read, relevant
@@ -48,7 +48,9 @@ SPANS = (
     "animal with the longest life span.  Then, focus on the animal with the shortest life span. The animals are in the "
     "'outside' location."
 )
-GOALS = read_yaml(Path(__file__).with_name("languages.yaml"))["scienceworld"]["goals"]  # of the thirty types of tasks
+GOALS = yaml12.load(Path(__file__).with_name("languages.yaml").read_text(encoding="utf-8"))["scienceworld"][
+    "goals"
+]  # of the thirty types of tasks
 NAMED = (  # an identity that the goal of each names
     "lead", "lead", "tin", "thermometer", "red box or green box", "renewable power source", "red light bulb", "tin",
     "living thing", "non-living thing", "plant", "animal", "salt water", "green paint",
