@@ -32,11 +32,9 @@ from agents.worlds.travelplanner import NAME
 from lab.models.prompts import AnswerModel
 from lab.models.rules import rule
 from worlds.frozen import FOLDER
-from worlds.travelplanner.costs import flight_cost, ground_cost, night_cost
 from worlds.travelplanner.hard import RULED_OUT, forbids, has_room_type
-from worlds.travelplanner.itinerary import MEALS, SLOTS
-from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Leg
-from worlds.travelplanner.tables import Accommodation, Attraction, Flight, Restaurant
+from worlds.travelplanner.itinerary import MEALS, SLOTS, flight_cost, ground_cost, night_cost
+from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Accommodation, Attraction, Flight, Leg, Restaurant
 from worlds.travelplanner.tasks import MADE, SPLITS, TripTask, load_tasks
 from worlds.travelplanner.world import EMPTY
 

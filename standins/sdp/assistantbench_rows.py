@@ -32,7 +32,7 @@ LIMITS: Mapping[str, Callable[[Any, Any], bool]] = {"below": lt, "above": gt, "f
 
 
 class Condition(NamedTuple):
-    """test: as in `scripts.web.templates`."""
+    """test: as in `scripts.web.tables`."""
 
     relation: str
     test: str

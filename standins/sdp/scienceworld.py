@@ -30,7 +30,7 @@ from sdp.adapters.scienceworld.prompts import (
     Targets,
 )
 from standins.agents.noise import another_action
-from worlds.scienceworld.benchmark import ScienceWorldTasks
+from worlds.scienceworld import ScienceWorldTasks
 from worlds.scienceworld.world import REFUSALS
 
 # What the simulator answers, and the condition that then holds.

@@ -20,7 +20,6 @@ from lab.runs import recordings
 from lab.runs.budget import BudgetSpent
 from lab.runs.collecting import collect
 from lab.runs.experiment import Experiment
-from lab.runs.paired import contrasts
 from lab.runs.run import Episode
 from lab.runs.study_results import Results, contrasts
 from lab.runs.trial import Trial

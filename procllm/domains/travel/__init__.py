@@ -48,10 +48,9 @@ from lab.machine.paths import ROOT, official_data
 from procllm.domains import AnswerVerdict, Domain, Instance, cumulative
 from worlds import travelplanner
 from worlds.frozen import FOLDER, read_rows
-from worlds.travelplanner.costs import flight_cost, night_cost
 from worlds.travelplanner.hard import forbids, has_room_type
-from worlds.travelplanner.listings import Listings
-from worlds.travelplanner.tables import Accommodation, Flight, read_accommodations, read_flights
+from worlds.travelplanner.itinerary import flight_cost, night_cost
+from worlds.travelplanner.listings import Accommodation, Flight, Listings, read_accommodations, read_flights
 from worlds.travelplanner.tasks import TripTask, task_from_record
 
 PROGRAMS = Path(__file__).parent / "tools"

@@ -18,7 +18,7 @@ from sdp.adapters.assistantbench.prompts import CertifiedFinding, Found, Judged,
 from sdp.experiments.assistantbench import Setup
 from standins.sdp.assistantbench import finding, judge
 from standins.sdp.assistantbench_rows import Row, row, table
-from worlds.web.local import LocalWeb
+from worlds.web.site import Site
 
 NOVELS = "Prior to 1960, how many novels had Wisaenar Publishing published?"
 PAGE = PageText(

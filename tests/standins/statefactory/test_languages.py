@@ -13,9 +13,8 @@ from standins.statefactory.fidelity import compared, fidelity
 from standins.statefactory.languages import NAMES, UnknownLanguage, language_of, named
 from statefactory.state import LEVELS, Attribute, Entity, Level, at_level, from_level
 
-WORLDS = yaml12.load(
-    Path(__file__).with_name("languages.yaml").read_text(encoding="utf-8")
-)  # goals, and texts that are cut up in any way
+LANGUAGES = Path(__file__).with_name("languages.yaml")  # goals, and texts that are cut up in any way
+WORLDS = yaml12.load(LANGUAGES.read_text(encoding="utf-8"))
 NOBODYS = (
     "", "red", "melt", "put a mug", "put the red block in the fridge", "move the red block east",
     "Find a living thing.", "I need you to take the keycard from the box.",

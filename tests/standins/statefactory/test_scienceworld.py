@@ -48,9 +48,8 @@ SPANS = (
     "animal with the longest life span.  Then, focus on the animal with the shortest life span. The animals are in the "
     "'outside' location."
 )
-GOALS = yaml12.load(Path(__file__).with_name("languages.yaml").read_text(encoding="utf-8"))["scienceworld"][
-    "goals"
-]  # of the thirty types of tasks
+LANGUAGES = Path(__file__).with_name("languages.yaml")  # goals, and texts that are cut up in any way
+GOALS = yaml12.load(LANGUAGES.read_text(encoding="utf-8"))["scienceworld"]["goals"]  # of the thirty types of tasks
 NAMED = (  # an identity that the goal of each names
     "lead", "lead", "tin", "thermometer", "red box or green box", "renewable power source", "red light bulb", "tin",
     "living thing", "non-living thing", "plant", "animal", "salt water", "green paint",
