@@ -18,15 +18,15 @@ Source: Hsiao, Roberts and Smith 2025, "Procedural Knowledge Improves Agentic LL
 from lab.lazy import front_door
 
 PLACES = {
-    "Domain": "procllm.domains.base",
+    "Domain": "procllm.domains",
     "HUMAN": "procllm.conditions",
-    "Instance": "procllm.domains.base",
+    "Instance": "procllm.domains",
     "LLM": "procllm.conditions",
     "Method": "procllm.network",
     "NONE": "procllm.conditions",
     "Network": "procllm.network",
     "Trajectory": "procllm.trajectory",
-    "cumulative": "procllm.domains.base",
+    "cumulative": "procllm.domains",
     "domain": "procllm.domains",
     "film": "procllm.plots",
     "make": "procllm.generation",

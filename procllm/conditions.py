@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from procllm.domains.base import Domain
+from procllm.domains import Domain
 from procllm.files import NOTES, REQUEST, SPECIFICATION
 from procllm.network import TOP, BadNetwork, Method, Network
 

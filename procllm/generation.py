@@ -17,7 +17,7 @@ from pydantic import Field, create_model
 from lab.models.backbone import Backbone, MalformedAnswer
 from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields
-from procllm.domains.base import Domain
+from procllm.domains import Domain
 from procllm.files import File, listed
 from procllm.network import TOP, BadNetwork, Network, read
 

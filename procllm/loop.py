@@ -15,7 +15,7 @@ from lab.models.backbone import Backbone, MalformedAnswer
 from lab.models.prompts import Prompt
 from procllm.actions import Action, Verify, command_of
 from procllm.agenda import Agenda
-from procllm.domains.base import Domain, Instance
+from procllm.domains import Domain, Instance
 from procllm.files import ANSWER, FAILED, NOTES, PASSED, REQUEST, SPECIFICATION, TOOLS, listed
 from procllm.network import Network, Task
 from procllm.prompts import ACTING, VERIFYING

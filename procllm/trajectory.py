@@ -1,12 +1,15 @@
-"""What an episode leaves: its steps, its answer, and what the checker says of it."""
+"""What an episode leaves: its steps, its answer, and what the checker says of it; and its timeline, to look at."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
-from procllm.domains.base import AnswerVerdict
+from lab.viewer.steps import Exchange
+from lab.viewer.steps import Step as Shown
+from lab.viewer.timeline import Timeline, cost_of, dealt
+from procllm.domains import AnswerVerdict
 
 Outcome = Literal["done", "refused", "malformed", "verified", "rejected"]
 
@@ -60,3 +63,39 @@ class Trajectory:
                 "verdict": AnswerVerdict(dict(raw["verdict"]["parts"]), raw["verdict"]["reason"]),
             }
         )
+
+
+VERDICTS: Mapping[Outcome, bool] = {"verified": True, "rejected": False, "refused": False, "malformed": False}
+
+
+def timeline(trajectory: Trajectory, exchanges: Sequence[Exchange] = (), task: str = "") -> Timeline:
+    """The trajectory as steps. exchanges: all prompts and answers in order, where they are at hand: what a command
+    showed stands in the next prompt alone. task: the text of the problem.
+    """
+    # A Verify asks twice: what to do, and whether the task is done.
+    counts = [2 if step.outcome in ("verified", "rejected") else 1 for step in trajectory.steps]
+    parts = dealt(exchanges, counts)
+    steps, done = list[Shown](), 0
+    for step, asked in zip(trajectory.steps, parts, strict=True):
+        before = {"tasks verified": done}
+        done += step.outcome == "verified"
+        steps.append(
+            Shown(
+                title=f"{step.task}: {step.command or 'an answer that could not be read'}",
+                verdict=VERDICTS.get(step.outcome), reason="" if step.outcome == "done" else step.outcome,
+                target=step.task, action=step.command, exchanges=asked, cost=cost_of(asked), before=before,
+                after={"tasks verified": done},
+            )
+        )  # fmt: skip
+    verdict = trajectory.verdict
+    held = {name: "holds" if holds else "does not hold" for name, holds in verdict.parts.items()}
+    steps.append(
+        Shown(
+            title="the checker on the answer", verdict=verdict.solved, reason=verdict.reason,
+            action=trajectory.answer or "(no answer)", observation=held,
+        )
+    )  # fmt: skip
+    if trajectory.notes:
+        steps.append(Shown(title="the notes at the end", observation=trajectory.notes))
+    ended = "no task was left" if trajectory.ended == "done" else "out of iterations"
+    return Timeline(title=trajectory.instance, task=task, outcome=ended, steps=tuple(steps))

@@ -71,6 +71,7 @@ def question_rows(site: Site, count: int) -> Rows:
                 "split": split,
                 "template": question.template,
                 "question": question.question,
+                "meaning": question.meaning,
                 "answer": question.answer,
                 "evidence": question.evidence,
             }

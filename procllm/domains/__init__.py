@@ -1,12 +1,82 @@
-"""The four domains of §5, a package each: documents, instances, tools, checker, hand-made network and rules."""
+"""What a domain is, and the four of §5: documents, instances, tools, a checker and a hand-made network (C, D)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
-from procllm.domains.base import AnswerVerdict, Domain, Instance
+from procllm.files import paths
+from procllm.network import Network, read
 
-__all__ = ["NAMES", "Domain", "AnswerVerdict", "Instance", "domain"]
+
+@dataclass(frozen=True)
+class Instance:
+    """One problem. id: stable, sorts in order. request: what the agent reads in files/request.txt. problem: typed, what
+    the checker reads and no agent sees. tools: name in the sandbox -> host folder that the solver sees read-only.
+    """
+
+    id: str
+    request: str
+    problem: Any
+    tools: Mapping[str, Path] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AnswerVerdict:
+    """What the checker says of an answer. parts: what had to hold, in order and cumulative; reason: the first fault.
+
+    A part holds only if all before it hold, as in the columns of Table 1.
+    """
+
+    parts: Mapping[str, bool]
+    reason: str = ""
+
+    @property
+    def solved(self) -> bool:
+        """Whether every part holds."""
+        return all(self.parts.values())
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A domain's documents and checks.
+
+    specification, tools_specification: texts of the documents; the latter is empty where there are no tools.
+    human: the hand-made network as JSON. check(instance, answer text) -> AnswerVerdict; it knows no solver.
+    instances(count, seed, **size) -> the first `count` instances of that seed. solver: whether solver.py is there.
+    """
+
+    name: str
+    title: str
+    specification: str
+    human: str
+    check: Callable[[Instance, str], AnswerVerdict]
+    instances: Callable[..., list[Instance]]
+    tools_specification: str = ""
+    solver: bool = False
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files of this domain's workspace."""
+        return paths(self.solver, bool(self.tools_specification))
+
+    @property
+    def network(self) -> Network:
+        """The hand-made network, checked. Raises BadNetwork."""
+        return read(self.human, self.paths)
+
+
+def cumulative(parts: Mapping[str, str]) -> AnswerVerdict:
+    """A verdict from what is wrong with each part ("" if nothing); what comes after a failed part fails as well."""
+    held, reason = {}, ""
+    for name, fault in parts.items():
+        reason = reason or fault
+        held[name] = not reason
+    return AnswerVerdict(held, reason)
+
 
 NAMES = ("travel", "recipes", "blocks", "units")
 

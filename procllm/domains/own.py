@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from procllm.domains.base import AnswerVerdict, Domain, Instance, cumulative
+from procllm.domains import AnswerVerdict, Domain, Instance, cumulative
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION
 from procllm.network import Method, Network, write
 

@@ -21,8 +21,7 @@ from procllm.generation import Made, make
 from procllm.loop import HORIZON, play
 from procllm.network import BadNetwork, Network, write
 from procllm.prompts import ACTING, VERIFYING
-from procllm.timeline import timeline
-from procllm.trajectory import Trajectory
+from procllm.trajectory import Trajectory, timeline
 
 OPERATORS = (ACTING.operator, VERIFYING.operator)
 MADE_BY = "replay:llm_networks-local-qwen2.5-coder-1.5b"  # the committed recording of LLM-TN's maker

@@ -10,8 +10,7 @@ from lab.models.backbone import Backbone
 from lab.models.connect import connected
 from lab.results.exports import readable
 from procllm.domains import Instance, domain
-from procllm.domains.units.checker import along_edges
-from procllm.domains.units.request import MovementProblem
+from procllm.domains.units import MovementProblem, along_edges
 from procllm.experiments.episodes import OPERATORS
 from procllm.trajectory import Step, Trajectory
 

@@ -22,8 +22,7 @@ from procllm.loop import play
 from procllm.network import BadNetwork, Network, read, write
 from procllm.plots import State, state_after, tree
 from procllm.prompts import ACTING, VERIFYING
-from procllm.timeline import timeline
-from procllm.trajectory import Step, Trajectory
+from procllm.trajectory import Step, Trajectory, timeline
 
 STARTS = (HUMAN, NONE, PLACEBO, EXTENDED)  # networks to begin with
 PROBLEMS = 5  # of a domain, to choose from

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from lab.results import drawing
 from lab.results.drawing import Canvas
-from procllm.domains.base import Domain
+from procllm.domains import Domain
 from procllm.files import File, listed
 from procllm.network import Network
-from procllm.plots.states import state_at
+from procllm.plots.trees import state_at
 from procllm.trajectory import Step, Trajectory
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ def chances(trial: Trial) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from procllm.domains.recipes.book import book
+    from procllm.domains.recipes import book
 
     dishes = {dish: set(needed) for dish, needed in book().items()}
     instances = trial.part(RECIPES, trial.methods[0]).instances().values()

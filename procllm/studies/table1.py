@@ -29,7 +29,7 @@ def selection(trial: Trial) -> pd.DataFrame:
     """How Travel Planner's requests were chosen: how many are left after each condition, beside the paper's 43."""
     import pandas as pd
 
-    from procllm.domains.travel.instances import funnel
+    from procllm.domains.travel import funnel
     from worlds.travelplanner import load
 
     world = load(trial.data)

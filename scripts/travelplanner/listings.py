@@ -14,7 +14,7 @@ from itertools import permutations, product
 from random import Random
 from typing import Any
 
-from procllm.domains.travel.instances import problem_of, solvable
+from procllm.domains.travel import problem_of, solvable
 from scripts.travelplanner.words import (
     accommodation_name,
     attraction_name,

@@ -126,7 +126,7 @@ class WebQuestion:
 
     answer: as AssistantBench writes gold answers: an item a line, objects as JSON, numbers without commas. items: the
     same as values. steps: how the answer is found. evidence: addresses of all pages that the steps need. template: its
-    name, which begins with the set that it is of.
+    name, which begins with the set that it is of. meaning: see `meant`.
     """
 
     id: str
@@ -134,6 +134,7 @@ class WebQuestion:
     items: tuple[Any, ...]
     steps: tuple[Step, ...]
     template: str
+    meaning: Mapping[str, Any]
 
     @property
     def answer(self) -> str:
@@ -183,8 +184,23 @@ def question(site: Site, rng: Random, template: Template, pages: list[str], id: 
         if items and (len(read.numbers) <= MOST_PAGES or not template.details):
             shown = {relation: shown_as(relation, value) for relation, value in limits.items()}
             text = template.question.format(place=page.place, **shown)
-            return WebQuestion(id, text, items, tuple(steps(url, page, template, read, found, items)), template.name)
+            found_by = tuple(steps(url, page, template, read, found, items))
+            return WebQuestion(id, text, items, found_by, template.name, meant(template, page, limits))
     return None
+
+
+def meant(template: Template, page: ListPage, limits: Mapping[str, Value]) -> dict[str, Any]:
+    """What a question asks: of which list, under which conditions (relation, test, value) in the order of its text,
+    and the rest as in the template.
+    """
+    ordered = sorted(template.where.items(), key=lambda item: template.question.index(f"{{{item[0]}}}"))
+    return {
+        "table": template.table_name,
+        "place": page.place,
+        "where": [(relation, test, str(limits[relation])) for relation, test in ordered],
+        "take": template.take,
+        "keys": dict(template.keys),
+    }
 
 
 def shown_as(relation: str, value: Value) -> str:

@@ -20,7 +20,8 @@ def asked(trial: Trial, dataset: str) -> str:
     """What the questions are and what is searched."""
     if trial.data == "synthetic":
         split, faults = trial.options["split"], trial.options["faults"]
-        return f"synthetic questions ({split} templates) on a synthetic web, {faults} faulty pages a list"
+        looked_up = "; SDP's rules look up what they ask for" if "rules" in trial.who.kinds else ""
+        return f"synthetic questions ({split} templates) on a synthetic web, {faults} faulty pages a list{looked_up}"
     return f"{trial.options['split']} questions, the web by Serper"
 
 
@@ -54,7 +55,7 @@ STUDY = register(
         against=SDP.name,
         published=("Table 3 AssistantBench", "sdp"),
         options={"split": "", "faults": FAULTY},
-        synthetic={"split": "reporting"},  # the questions on which no rule was written
+        synthetic={"split": "reporting"},
         source=asked,
         matched=rejections,
         check=searchable,

@@ -30,7 +30,7 @@ from agents.prompts import ActFields, react_prompt, written
 from lab.models import rules
 from lab.models.prompts import AnswerModel, FreeText
 from lab.models.rules import Corruption
-from standins.agents.planning_noise import beside_the_point, left_out, left_unlinked, misjudged
+from standins.agents.noise import beside_the_point, left_out, left_unlinked, misjudged
 from worlds.benchmark import Expert
 
 Knows = tuple[Callable[[Any], Any], Corruption]  # how it answers a prompt, and how that goes wrong

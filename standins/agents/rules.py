@@ -8,12 +8,10 @@ is better.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
 
-from agents.answers import MOST_WORDS, Act, Graph, Judged, Plan, Sentence, SubGoal, in_form
+from agents.answers import MOST_WORDS, Act, Graph, Judged, Plan, Sentence, SubGoal
 from agents.planning_prompts import (
-    PromptOf,
     Report,
     SubGoalFields,
     graph_prompt,
@@ -35,14 +33,13 @@ from agents.prompts import (
     think_prompt,
 )
 from agents.worlds import multihop
-from lab.models.prompts import AnswerModel
 from lab.models.rules import rule
-from standins.agents import noise, travelplanner  # noqa: F401  (register more of what answers offline)
+from standins.agents import noise  # noqa: F401  (registers how these answers go wrong)
+from standins.agents.travelplanner import in_both_forms
 from standins.encyclopedia.hops import answer_in, asked, concluded, decomposed
 from worlds.multihop.questions import Paragraph, filled
 from worlds.multihop.world import from_text
 
-R = TypeVar("R", bound=Callable[[Any], Any])
 UNKNOWN, GIVEN_UP = "unknown", "The question cannot be read, or nothing answers it."
 FINISH = "Finish with the answer:"  # the last step of a plan
 REFERENCE = re.compile(r"#(\d+)")
@@ -63,21 +60,7 @@ def chain_of_thought(fields: QuestionFields) -> Reasoned:
     )
 
 
-def in_both_forms(prompt: PromptOf) -> Callable[[R], R]:
-    """Register a rule for multi-hop questions: bound to the schema, it is what the function answers, else its text."""
-
-    def register(function: R) -> R:
-        @rule(prompt(multihop.NAME))
-        def in_text(fields: Any) -> AnswerModel:
-            return in_form(function(fields), free=True)
-
-        rule(prompt(multihop.NAME, by_schema=True))(function)
-        return function
-
-    return register
-
-
-@in_both_forms(react_prompt)
+@in_both_forms(react_prompt, multihop.NAME)
 def next_action(fields: ActFields) -> Act:
     """Search for whom the next open hop is about, then in its words, and finish in the end.
 
@@ -94,7 +77,7 @@ def next_action(fields: ActFields) -> Act:
     return _searched(filled(hops[len(known)], known), fields) or Act(thought=GIVEN_UP, action=f"finish[{UNKNOWN}]")
 
 
-@in_both_forms(plan_prompt)
+@in_both_forms(plan_prompt, multihop.NAME)
 def plan(fields: ActFields) -> Plan:
     """The open hops, numbered anew, and the answer; the answer alone where all is known."""
     question, hops, known = _so_far(fields)
@@ -103,7 +86,7 @@ def plan(fields: ActFields) -> Plan:
     return Plan(steps=[*(_renumbered(hop, known, 0) for hop in hops[len(known) :]), FINISH])
 
 
-@in_both_forms(graph_prompt)
+@in_both_forms(graph_prompt, multihop.NAME)
 def graph(fields: SubGoalFields) -> Graph:
     """The hops that no report answers, each after those it refers to, and the answer after all of them."""
     hops = decomposed(fields.task.removeprefix(multihop.QUESTION))
@@ -130,7 +113,7 @@ def graph(fields: SubGoalFields) -> Graph:
     return Graph(goals=[*goals, last])
 
 
-@in_both_forms(sub_goal_prompt)
+@in_both_forms(sub_goal_prompt, multihop.NAME)
 def towards(fields: SubGoalFields) -> Act:
     """Search until the sub-goal is answered by what its own searches showed; a blank one is left to `next_action`."""
     results = {report.number: report.result for report in fields.reports}
@@ -147,7 +130,7 @@ def towards(fields: SubGoalFields) -> Act:
     return _searched(hop, fields) or Act(thought=GIVEN_UP, action="failed[nothing was found]")
 
 
-@in_both_forms(judge_prompt)
+@in_both_forms(judge_prompt, multihop.NAME)
 def judged(fields: ActFields) -> Judged:
     """Whether the task was finished with the answer that follows from what was shown."""
     before = fields.model_copy(update={"turns": fields.turns[:-1], "plan": [], "lessons": []})
@@ -157,20 +140,14 @@ def judged(fields: ActFields) -> Judged:
     return Judged(reason=f"What follows is {right}, and the last action is {last or 'none'}.", solved=solved)
 
 
-@in_both_forms(lesson_prompt)
+@in_both_forms(lesson_prompt, multihop.NAME)
 def lesson(fields: ActFields) -> Sentence:
     """The hops, one after the other."""
     hops = decomposed(fields.task.removeprefix(multihop.QUESTION))
     return Sentence(text=f"Find out first what comes first: {' '.join(hops) or GIVEN_UP}"[:MOST_WORDS])
 
 
-@rule(think_prompt())
-def thought_in_text(fields: ThinkFields) -> AnswerModel:
-    """The next sentence in free text."""
-    return in_form(thought(fields), free=True)
-
-
-@rule(think_prompt(by_schema=True))
+@in_both_forms(lambda world, by_schema=False: think_prompt(by_schema), multihop.NAME)
 def thought(fields: ThinkFields) -> Sentence:
     """What a hop that is not told yet is answered by, else the open hop, else the answer."""
     found = answered(decomposed(fields.question), from_text(fields.evidence))

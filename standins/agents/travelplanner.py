@@ -1,8 +1,9 @@
-"""The rules engine's answers to the agents' prompts on synthetic trips: they read the query and the searches' texts.
+"""The rules engine's answers to the agents' prompts on synthetic trips: they read the searches' texts.
 
-They know what SDP's rules know: of what fits the query the cheapest first, and wanted cuisines where they cost least.
+What a query asks for they look up by its text in the synthetic data, since that is no part of a search. They know what
+SDP's rules know: of what fits the query the cheapest first, and wanted cuisines where they cost least.
 What SDP's filters take out, a rule here leaves out by itself, since a query says it. Nothing is weighed against the
-budget. Queries that people or models worded are not read: there the rules hand in a blank plan.
+budget. Of queries that people or models worded they know nothing: there the rules hand in a blank plan.
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ from __future__ import annotations
 import json
 import re
 from ast import literal_eval
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields as fields_of
-from datetime import date, datetime, timedelta
-from functools import lru_cache, partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -31,10 +31,11 @@ from agents.prompts import ActFields, Past, react_prompt
 from agents.worlds.travelplanner import NAME
 from lab.models.prompts import AnswerModel
 from lab.models.rules import rule
+from worlds.frozen import FOLDER
 from worlds.travelplanner.hard import RULED_OUT, forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS, SLOTS, flight_cost, ground_cost, night_cost
 from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Accommodation, Attraction, Flight, Leg, Restaurant
-from worlds.travelplanner.tasks import ROOM_PHRASES, WAY_PHRASES
+from worlds.travelplanner.tasks import MADE, SPLITS, TripTask, load_tasks
 from worlds.travelplanner.world import EMPTY
 
 R = TypeVar("R")
@@ -43,14 +44,7 @@ HAND_IN = "Hand in the plan."
 FLIGHT = "flight"
 # What may be mixed in one plan.
 FAMILIES = ((SELF_DRIVING,), (FLIGHT, TAXI))
-DAY = r"[A-Z][a-z]+ \d+, \d{4}"
-OPENINGS = (
-    rf"for (?P<people>.+?) from (?P<org>.+?) to .+?, from (?P<first>{DAY}) to (?P<last>{DAY})\.",
-    rf"(?P<people>.+?) will leave (?P<org>.+?) on (?P<first>{DAY}) to see .+? and be back on (?P<last>{DAY}),",
-    rf"days, (?P<first>{DAY}) to (?P<last>{DAY}), from (?P<org>.+?) to .+?, for (?P<people>.+?)\.",
-)
-CITIES = re.compile(r"^Cities to visit, in this order: (.+)$", re.MULTILINE)
-RULE, FOOD = re.compile(r"has to allow (.+?)\."), re.compile(r"would like to eat (.+?) food\.")
+ASKED = "\nCities to visit, in this order: "  # between a query and its cities, as the agents' world tells them
 
 
 class Trip(NamedTuple):
@@ -78,22 +72,21 @@ class Trip(NamedTuple):
         return [(day, org, dest) for day, (org, dest) in zip(self.arrivals, stops, strict=True)]
 
 
-@lru_cache(maxsize=1000)
 def trip_of(task: str) -> Trip | None:
-    """A synthetic query as it was told with its cities; None for other words."""
-    opening = next((found for each in OPENINGS if (found := re.search(each, task))), None)
-    cities = CITIES.search(task)
-    if not opening or not cities:
+    """What a synthetic query asks for, as it was told with its cities; None for any other text."""
+    query, _, cities = task.partition(ASKED)
+    asked = _queries().get(query)
+    if asked is None or not cities:
         return None
-    first, last = (datetime.strptime(opening[name], "%B %d, %Y").date() for name in ("first", "last"))
-    people = re.search(r"\d+", opening["people"])
-    rule, food = RULE.search(task), FOOD.search(task)
     return Trip(
-        opening["org"].strip(), tuple(cities[1].split(", ")), tuple(map(str, _days(first, last))),
-        int(people[0]) if people else 1, tuple(re.split(", | and ", food[1])) if food else (), rule[1] if rule else "",
-        next((kind for kind, words in ROOM_PHRASES.items() if f"we want {words}." in task), ""),
-        RULED_OUT.get(next((way for way, words in WAY_PHRASES.items() if f"prefer {words}." in task), ""), ""),
+        asked.org, tuple(cities.split(", ")), asked.dates, asked.people, asked.cuisines, asked.house_rule or "",
+        asked.room_type or "", RULED_OUT.get(asked.transportation or "", ""),
     )  # fmt: skip
+
+
+@cache
+def _queries() -> Mapping[str, TripTask]:
+    return {task.goal: task for split in SPLITS for task in load_tasks(split, FOLDER, MADE)}
 
 
 def next_step(task: str, turns: Sequence[Past]) -> str:
@@ -204,10 +197,6 @@ def _text(way: Flight | Leg) -> str:
     return f"{way.mode.capitalize()}, from {way.org} to {way.dest}, {how}"
 
 
-def _days(first: date, last: date) -> Iterator[date]:
-    return (first + timedelta(days) for days in range((last - first).days + 1))
-
-
 def _value(text: str) -> Any:
     """A value as Python wrote it, else the text itself."""
     try:
@@ -216,15 +205,15 @@ def _value(text: str) -> Any:
         return text
 
 
-def in_both_forms(prompt: PromptOf) -> Callable[[A], A]:
-    """Register a rule for trips: bound to the schema it is what the function answers, else its text."""
+def in_both_forms(prompt: PromptOf, world: str = NAME) -> Callable[[A], A]:
+    """Register a rule for a world: bound to the schema it is what the function answers, else its text."""
 
     def register(function: A) -> A:
-        @rule(prompt(NAME))
+        @rule(prompt(world))
         def in_text(fields: Any) -> AnswerModel:
             return in_form(function(fields), free=True)
 
-        rule(prompt(NAME, by_schema=True))(function)
+        rule(prompt(world, by_schema=True))(function)
         return function
 
     return register

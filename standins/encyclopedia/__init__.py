@@ -1,6 +1,5 @@
 """Reader of the synthetic encyclopedia: what the stand-ins of all agents know of it.
 
-lexicon     words as regular expressions, and where a text has them
 questions   a question into the chain of relations that it follows
 hops        a question into sub-questions, a paragraph into what it says, findings into an answer
 """

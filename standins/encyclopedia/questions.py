@@ -13,7 +13,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from standins.encyclopedia.lexicon import Patterns, patterns, sections, spans
+from lab.machine.reading import read_yaml
 
 MOST_STEPS, MOST_UNSAID = 4, 2
 UNSAID = {"region", "country", "town", "seat"}  # relations that may go without saying
@@ -146,9 +146,17 @@ def _compared(text: str) -> str | None:
 
 
 def _mentions(text: str) -> list[Mention]:
+    """What is said, in order; longer words take the place of the shorter ones that they contain."""
+    found: dict[tuple[int, int], set[tuple[str, str]]] = {}
+    for tag, pattern in _patterns():
+        for match in pattern.finditer(text):
+            found.setdefault(match.span(), set()).add(tag)
     return [
-        Mention(*span, *(frozenset(name for part, name in tags if part == kind) for kind in ("relations", "kinds")))
-        for span, tags in spans(text, _patterns()).items()
+        Mention(
+            start, end, *(frozenset(name for part, name in tags if part == kind) for kind in ("relations", "kinds"))
+        )
+        for (start, end), tags in sorted(found.items())
+        if not any(a <= start and end <= b and (a, b) != (start, end) for a, b in found)
     ]
 
 
@@ -235,10 +243,22 @@ def _attached(one: Mention, text: str, name: int) -> bool:
 
 @cache
 def _lexicon() -> dict[str, Any]:
-    return sections(Path(__file__).with_name("lexicon.yaml"))
+    """The sections by name; expressions may be folded behind any "|"."""
+
+    def joined(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: joined(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [joined(inner) for inner in value]
+        return value.replace("| ", "|") if isinstance(value, str) else value
+
+    sections = read_yaml(Path(__file__).with_name("lexicon.yaml"))
+    return {key: joined(value) for section in sections for key, value in section.items()}
 
 
 @cache
-def _patterns() -> Patterns:
+def _patterns() -> list[tuple[tuple[str, str], re.Pattern[str]]]:
+    """(section, name) -> the words for a relation or a kind of thing."""
     words = [(("relations", name), entry[-1]) for name, entry in _lexicon()["relations"].items()]
-    return patterns([*words, *((("kinds", kind), said) for kind, said in _lexicon()["kinds"].items())])
+    words += [(("kinds", kind), said) for kind, said in _lexicon()["kinds"].items()]
+    return [(tag, re.compile(rf"(?<!\w)(?:{said})(?!\w)")) for tag, said in words]

@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping
 
 from procllm.actions import Action, Verify, Write
-from procllm.domains.base import Instance
-from procllm.domains.blocks.checker import ACTIONS, BadPlan, check, missing, read_plan, run
-from procllm.domains.blocks.request import NoProblem, StackProblem, parsed
+from procllm.domains import Instance
+from procllm.domains.blocks import ACTIONS, BadPlan, NoProblem, StackProblem, check, missing, parsed, read_plan, run
 from procllm.files import ANSWER, NOTES, REQUEST
-from standins.procllm.view import Judgement, View, note, sections
+from standins.procllm.view import Judgement, View, note, product_in, sections
 from worlds.blocksworld.state import State
 
 # What a task or effect asks for, by its words; the first that fits.
@@ -71,10 +70,7 @@ class BlocksSkill:
 
 def product_of(text: str) -> str | None:
     """Which of PRODUCTS a task or effect is about, or None."""
-    text = text.lower()
-    found = next((name for name, words in PRODUCTS.items() if re.search(words, text)), None)
-    about_document = re.search(DOCUMENTS, text) and not re.search(STEPS, text)
-    return None if found != "answer" and about_document else found
+    return product_in(text, PRODUCTS, DOCUMENTS, STEPS, ("unstacking", "building", "plan"))
 
 
 def unstacking(problem: StackProblem) -> str:

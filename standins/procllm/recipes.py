@@ -7,13 +7,12 @@ the problem specification only, it can tell that it looks like one dish, and not
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from procllm.actions import Action, Verify, Write
-from procllm.domains.recipes.request import RecipeProblem, is_name, parsed
+from procllm.domains.recipes import RecipeProblem, is_name, parsed
 from procllm.files import ANSWER, NOTES, OUTPUT, REQUEST, SOLVER
-from standins.procllm.view import Judgement, View, note, sections
+from standins.procllm.view import Judgement, View, note, product_in, sections
 
 # What a task or effect asks for, by its words; the first that fits.
 PRODUCTS = {
@@ -80,10 +79,7 @@ class RecipesSkill:
 
 def product_of(text: str) -> str | None:
     """Which of PRODUCTS a task or effect is about, or None."""
-    text = text.lower()
-    found = next((name for name, words in PRODUCTS.items() if re.search(words, text)), None)
-    about_document = re.search(DOCUMENTS, text) and not re.search(CHOICE, text)
-    return None if found == "dishes" and about_document else found
+    return product_in(text, PRODUCTS, DOCUMENTS, CHOICE, ("dishes",))
 
 
 def program(problem: RecipeProblem) -> str:

@@ -78,6 +78,20 @@ def sections(notes: str) -> Mapping[str, str]:
     return {name: "\n".join(text).strip("\n") for name, text in found.items()}
 
 
+def product_in(
+    text: str, products: Mapping[str, str], documents: str, reached: str, others: tuple[str, ...]
+) -> str | None:
+    """What a task or effect is about: the first of the products whose words it has, or None.
+
+    A text about `documents` may name one of `others` as well, and is about it only if it has words for what is
+    `reached`.
+    """
+    text = text.lower()
+    found = next((name for name, words in products.items() if re.search(words, text)), None)
+    about_document = re.search(documents, text) and not re.search(reached, text)
+    return None if found in others and about_document else found
+
+
 def without_numbers(output: str) -> str:
     """The text of a file from what Read shows of it: a line that names the file, then its lines, numbered."""
     return "\n".join(re.sub(r"^\d+: ?", "", line) for line in output.split("\n")[1:])
@@ -91,7 +105,7 @@ class Judgement(NamedTuple):
 
 
 class Skill(Protocol):
-    """What rules know of one domain, beyond taking notes of documents. Each domain's `rules.py` has one, `SKILL`.
+    """What rules know of one domain, beyond taking notes of documents. Each domain's module here has one, `SKILL`.
 
     Whoever inherits says its name, the domain's problem specification and `answer`, and has the rest of a domain whose
     answer is written in one go.

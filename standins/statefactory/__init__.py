@@ -3,8 +3,7 @@
 They answer Modules A, B and C (`statefactory.prompts`) for `engine="rules"`, from the fields that a model is shown: no
 world is opened, and no score, plan or simulator state is known to them.
 
-    answers      rules for the three modules, at every level of representation; registered by `statefactory.extraction`
-    noise        how `rules@p` goes wrong: plausible wrong answers, drawn by a seed
+    answers      rules for the three modules, at every level of representation, and how they go wrong
     languages    the protocol of a world's language, and which one a task is worded in
     forms        sentence forms as YAML beside each language: patterns and the facts that they state
     alfworld, blocksworld, scienceworld, textworld, webshop

@@ -1,21 +1,99 @@
-"""The rules that answer Modules A, B and C: a world's language reads the text, and the state is written at its level.
+"""The rules that answer Modules A, B and C, and how they go wrong.
 
-A rule sees the fields of its prompt and nothing else. At the levels of sentences it reads back the sentences that it
-wrote itself (`statefactory.state.fact`); what it cannot read in an observation it says in `thinking`.
+A world's language reads the text, and the state is written at its level. A rule sees the fields of its prompt and
+nothing else. At the levels of sentences it reads back the sentences that it wrote itself (`statefactory.state.fact`);
+what it cannot read in an observation it says in `thinking`.
+
+`rules@p` answers what a model that is not careful would, as a seeded draw:
+
+    A, perceive    an object is missed, or a property gets the value that it has for another object
+    B, refine      an object is dropped that matters
+    C, interpret   a part of the goal is missed, or gets a value that holds for another object
+
+Only what was said comes up: no object and no value is invented. An answer without any object stays as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from random import Random
+from typing import Any, TypeVar, cast
 
 from lab.models.prompts import AnswerModel
 from lab.models.rules import corruption, rule
 from standins.statefactory.languages import Entities, language_of
-from standins.statefactory.noise import noisy_interpret, noisy_perceive, noisy_refine
-from statefactory.prompts import ITEMS, InterpretFields, Modules, PerceiveFields, RefineFields, modules
-from statefactory.state import Level, State, at_level, from_level
+from statefactory.prompts import (
+    ITEMS,
+    Interpreted,
+    InterpretFields,
+    Modules,
+    Perceived,
+    PerceiveFields,
+    Refined,
+    RefineFields,
+    modules,
+)
+from statefactory.state import Entity, Level, State, at_level, from_level
+
+A = TypeVar("A", bound=AnswerModel)
+
+
+def noisy_perceive(level: Level, fields: PerceiveFields, answer: Perceived, random: Random) -> Perceived:
+    """Module A's answer with an object less, or with a value taken from another object."""
+    known = from_level(answer.state)
+    return _with(answer, "state", at_level(_missed_or_mixed_up(known, known, random), level, fields.values))
+
+
+def noisy_refine(level: Level, fields: RefineFields, answer: Refined, random: Random) -> Refined:
+    """Module B's answer with an object less."""
+    return _with(answer, "state", at_level(_without_one(from_level(answer.state), random), level, fields.values))
+
+
+def noisy_interpret(level: Level, fields: InterpretFields, answer: Interpreted, random: Random) -> Interpreted:
+    """Module C's answer with an object less, or with a value of another object of the goal or the state."""
+    goal = from_level(answer.goal)
+    faulty = _missed_or_mixed_up(goal, (*goal, *from_level(fields.state)), random)
+    return _with(answer, "goal", at_level(faulty, level, fields.values))
+
+
+def _with(answer: A, name: str, state: State) -> A:
+    return answer.model_copy(update={name: state})
+
+
+def _missed_or_mixed_up(known: Entities, offered: Sequence[Entity], random: Random) -> Entities:
+    """By a coin's toss; where no other object has a value to offer, one is missed."""
+    choices = list(_exchangeable(known, offered))
+    if not choices or random.random() < 0.5:
+        return _without_one(known, random)
+    index, number, values = random.choice(choices)
+    attributes = list(known[index].attributes)
+    attributes[number] = replace(attributes[number], value=random.choice(values))
+    return (*known[:index], replace(known[index], attributes=tuple(attributes)), *known[index + 1 :])
+
+
+def _exchangeable(known: Entities, offered: Sequence[Entity]) -> Iterator[tuple[int, int, list[str]]]:
+    """The indices of attributes that have another value for another object, of entity and attribute; and the values."""
+    owners: dict[str, dict[str, str]] = {}  # of each attribute's values the first object that has it
+    for entity in offered:
+        for attribute in entity.attributes:
+            owners.setdefault(attribute.name, {}).setdefault(attribute.value, entity.identity)
+    for index, entity in enumerate(known):
+        for number, attribute in enumerate(entity.attributes):
+            values = [
+                value
+                for value, owner in owners[attribute.name].items()
+                if value != attribute.value and owner != entity.identity
+            ]
+            if values:
+                yield index, number, values
+
+
+def _without_one(known: Entities, random: Random) -> Entities:
+    index = random.randrange(len(known)) if known else 0
+    return known[:index] + known[index + 1 :]
+
 
 UNPARSED = "Unparsed: "
 

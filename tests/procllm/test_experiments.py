@@ -11,16 +11,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from chat_server import ChatServer, Request, Response, answer
+from chat_server import ChatServer, answer
 from lab import sandbox
-from lab.models.cache import RECORDING
 from lab.models.engines import BadEngine
 from lab.models.rules import NoRule
 from lab.results import tables
 from lab.runs import recordings
 from lab.runs.budget import BudgetSpent
 from lab.runs.collecting import collect
-from lab.runs.experiment import BadSetting, Experiment
+from lab.runs.experiment import Experiment
 from lab.runs.run import Episode
 from lab.runs.study_results import Results, contrasts
 from lab.runs.trial import Trial
@@ -35,7 +34,7 @@ from procllm.files import NOTES
 from procllm.generation import make
 from procllm.loop import play
 from procllm.network import TOP, Method, Network
-from procllm.studies import figure3, figure4, outcomes, read_loops, recipes, subtasks, table1
+from procllm.studies import figure3, figure4, outcomes, read_loops, recipes, subtasks
 from procllm.studies.conditions import BLOCKS, TITLES, UNITS
 from procllm.studies.llm_networks import STUDY as EVERYWHERE
 from procllm.trajectory import Step
@@ -92,27 +91,6 @@ def test_the_maker_of_networks_is_no_operator_of_an_episode(tmp_path: Path) -> N
     assert figure_a1.answering("rules@0.9", {"verify": "rules"}).engine.label == "rules@0.9, Verify: rules"
 
 
-def test_a_finished_run_is_read_again_and_not_played(tmp_path: Path) -> None:
-    first = run(SMALL, tmp_path)
-    before = (tmp_path / "run" / "episodes.jsonl").read_bytes()
-    assert run(SMALL, tmp_path).frame().equals(first.frame())
-    assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == before
-
-
-def test_processes_give_the_results_of_one(tmp_path: Path) -> None:
-    noisy = replace(SMALL, engine="rules@0.7")
-    two = collect(noisy, workers=2, run=str(tmp_path / "two"), show_progress=False)
-    assert two.episodes == run(noisy, tmp_path).episodes
-
-
-def test_noise_is_simulated_and_the_seed_changes_it(tmp_path: Path) -> None:
-    first = run(replace(SMALL, engine="rules@0.6"), tmp_path, "first")
-    other = run(replace(SMALL, engine="rules@0.6", seed=1), tmp_path, "other")
-    assert first.evidence == "simulated" and other.backbone == "rules@0.6?seed=1"
-    rows = first.frame()
-    assert set(rows["evidence"]) == {"simulated"} and set(rows["n"]) == {6}
-
-
 @pytest.mark.parametrize(
     ("setup", "named"),
     [
@@ -147,35 +125,6 @@ def test_success_rows_have_wilson_intervals_and_contrasts_an_exact_test(tmp_path
     assert 0 < line["p"] <= 1
     both = contrasts([results, results], [PAIR, (HUMAN, LLM)])
     assert both["p (Holm)"].tolist() == [min(1, 2 * line["p"])] * 2, "nobody played LLM-TN"
-
-
-def test_a_comparison_counts_the_calls_that_usage_has(tmp_path: Path) -> None:
-    results = run(SMALL, tmp_path)
-    (line,) = results.compare().to_dict("records")
-    calls = results.costs().groupby("method")["calls"].sum()
-    assert line["method"] == HUMAN and line["calls"] == calls[HUMAN] / 6
-
-
-def test_endings_add_up_to_all_episodes(tmp_path: Path) -> None:
-    results = run(blocks((4, 3), engine="rules@0.4", horizon=15), tmp_path)
-    for line in outcomes.endings([results]).to_dict("records"):
-        kinds = ("solved", "wrong, yet verified", "right at a timeout", "wrong at a timeout", "failed")
-        assert sum(line[kind] for kind in kinds) == line["n"] == 6
-    assert len(outcomes.failures(results)) == 12 - solved(results, HUMAN) - solved(results, NONE)
-
-
-def test_travel_is_counted_by_column_and_each_column_needs_those_before(tmp_path: Path) -> None:
-    trial = table1.STUDY.trial("rules@0.7", conditions=[HUMAN], data="synthetic", limit=-1)
-    rows = run(trial, tmp_path).beside_published()
-    measured = rows[rows["evidence"] == "simulated"]["value"].tolist()
-    assert len(measured) == 3 and measured == sorted(measured, reverse=True) and measured[0] > 0
-    published = rows[rows["evidence"] == "published"]
-    assert len(published) == 12 and published["value"].max() == 81.4
-
-
-def test_official_requests_are_told_from_the_synthetic_problems_beside_them(tmp_path: Path) -> None:
-    trial = replace(figure4.STUDY.trial(limit=1), data="official")
-    assert [trial.data_of(name) for name in (BLOCKS, UNITS)] == ["synthetic", "synthetic"]
 
 
 def test_minus_one_is_a_slice_of_the_synthetic_requests_and_zero_all_of_them() -> None:
@@ -276,48 +225,6 @@ def test_the_product_of_shares_within_the_horizon_is_the_success_of_the_whole(tm
 # --- a model's answers: recorded, replayed, and networks that it makes ---------------------------------------------
 
 
-def looping(request: Request) -> Response:
-    """A model that reads the request for ever."""
-    return answer(
-        {
-            "observation": "nothing is known",
-            "thought": "read",
-            "action": {"name": "Read", "action_arg1": "files/request.txt", "action_arg2": ""},
-        }
-    )
-
-
-@pytest.fixture
-def recorded(server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
-    monkeypatch.setenv("OPENAI_BASE_URL", server.address)
-    monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
-    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv(RECORDING, "small")
-    server.behave(looping)
-    results = run(blocks((3, 2), limit=2, engine="small", horizon=6), tmp_path)
-    figure4.record(results)
-    return results
-
-
-def test_a_recorded_model_is_replayed_without_its_server(recorded: Results, server: ChatServer, tmp_path: Path) -> None:
-    asked = len(server.requests)
-    again = run(STUDY.trial("replay:small", options=STUDY.options), tmp_path, "again")
-    assert len(server.requests) == asked > 0
-    assert again.episodes == recorded.episodes and again.setup.options["horizon"] == 6
-    assert again.evidence == "measured" and again.backbone == "small"
-    assert set(outcomes.endings([again])["wrong at a timeout"]) == {2}
-    with pytest.raises(BadSetting, match="recorded with horizon=6, not 7; drop that option"):
-        STUDY.trial("replay:small", options={"horizon": 7}).resolved()
-    rows = read_loops.frame([again])
-    assert set(rows[rows["metric"] == "4 or more reads in a row, Blocks World"]["value"]) == {100}
-
-
-def test_a_recordings_rows_stand_in_figure_4_with_their_source(recorded: Results) -> None:
-    rows = figure4.frame([])
-    assert {"iterations, Blocks World", "seconds in all, Blocks World"} <= set(rows["metric"])
-    assert rows["source"].str.startswith("recording small").all() and set(rows["backbone"]) == {"small"}
-
-
 STATED = {
     "task": TOP,
     "subtasks": ["take notes on the request"],
@@ -401,25 +308,6 @@ def test_tasks_that_rules_cannot_check_are_counted() -> None:
     assert [agent.uncheckable(domain(name), domain(name).network) for name in NAMES] == [0] * len(NAMES)
     stars = Network((Method("m", TOP, "the stars are right", (NOTES,), ("wait", "wait")),))
     assert agent.uncheckable(domain("blocks"), stars) == 3
-
-
-def test_costs_are_told_of_all_sizes_together_and_of_each(tmp_path: Path) -> None:
-    options = {"blocks": [(3, 2), (4, 3)]}
-    results = run(figure4.STUDY.trial(benchmarks=[BLOCKS], conditions=PAIR, options=options, limit=2), tmp_path)
-    together, apart = figure4.frame([results]), figure4.details([results])
-    ours = [rows[rows["backbone"] == "rules"] for rows in (together, apart)]
-    assert [sorted(set(rows["metric"])) for rows in ours] == [
-        ["iterations, Blocks World"], ["iterations, Blocks World, b=3, h=2", "iterations, Blocks World, b=4, h=3"],
-    ]  # fmt: skip
-    assert [set(rows["n"]) for rows in ours] == [{4}, {2}]
-    assert not together["metric"].str.startswith("tokens").any() and apart["metric"].str.startswith("tokens").any()
-
-
-def test_both_named_domains_are_recorded_under_both_conditions() -> None:
-    kept = figure4.recorded(["success"])
-    for domain_title in ("Blocks World, b=3", "Recipe Generator"):
-        of = kept[kept["metric"].str.contains(domain_title, regex=False)]
-        assert {HUMAN, PLACEBO, NONE} <= set(of["method"])
 
 
 def test_folders_removed_under_running_programs_leave_the_same_result_file(

@@ -17,17 +17,14 @@ from lab.models.connect import connect
 from lab.models.engines import parse
 from lab.models.prompts import Prompt
 from procllm.actions import Action, Append, Read, Response, Verify, Write, stated
-from procllm.conditions import EXTENDED, HUMAN, LLM, NONE, PLACEBO, network_of
-from procllm.domains import NAMES, domain
-from procllm.domains.base import Domain, Instance, cumulative
-from procllm.experiments.episodes import network as made_network
+from procllm.conditions import EXTENDED, NONE, PLACEBO, network_of
+from procllm.domains import NAMES, Domain, Instance, cumulative, domain
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION, listed
 from procllm.loop import play
 from procllm.network import TOP, Method, Network, read, write
 from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFields
 from procllm.trajectory import Step, Trajectory
 from standins.procllm import agent
-from standins.procllm.view import Skill
 
 LEAF = Network((Method("m", TOP, "answer.txt says hello", (ANSWER,)),))
 TREE = Network(
@@ -281,17 +278,6 @@ def test_no_text_makes_a_heading_for_the_verifier(text: str, effect: str) -> Non
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("condition", [HUMAN, PLACEBO, NONE, EXTENDED])
-@pytest.mark.parametrize("text", INJECTED)
-def test_an_injected_request_changes_nothing_of_what_rules_do(condition: str, text: str) -> None:
-    blocks, rules = domain("blocks"), connect("rules")
-    (instance,) = blocks.instances(1, seed=3, b=4, h=3)
-    spoiled = Instance(instance.id, f"{instance.request}{text}\n", instance.problem)
-    network = network_of(condition, blocks)
-    plain, injected = (play(blocks, each, network, rules) for each in (instance, spoiled))
-    assert injected.success and injected.answer == plain.answer and injected.steps == plain.steps
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_placebo_has_as_many_tasks_as_the_human_network_and_one_is_all_it_says(name: str) -> None:
     human, inert = domain(name).network, network_of(PLACEBO, domain(name))
@@ -332,24 +318,6 @@ def test_a_placebo_in_any_other_words_is_solved_as_well(name: str, sentences: li
     assert trajectory.success and len(trajectory.verified) == len(reworded.methods)
 
 
-@settings(max_examples=15)
-@given(st.sampled_from(["blocks", "units"]), st.lists(SENTENCE, min_size=16, max_size=16))
-def test_a_made_network_whose_uncheckable_effects_are_reworded_is_solved_as_well(
-    name: str, sentences: list[str]
-) -> None:
-    of_domain = domain(name)
-    methods = made_network(LLM, name).methods
-    checkable = [not agent.uncheckable(of_domain, Network((replace(each, task=TOP, subtasks=()),))) for each in methods]
-    assert not all(checkable)
-    reworded = Network(
-        tuple(
-            each if known else replace(each, effect=sentence)
-            for each, known, sentence in zip(methods, checkable, sentences, strict=False)
-        )
-    )
-    assert play(of_domain, of_domain.instances(1)[0], reworded, connect("rules")).success
-
-
 def test_conditions_differ_in_the_network_alone() -> None:
     human = domain("blocks").network
     none, extended = (network_of(name, domain("blocks")) for name in (NONE, EXTENDED))
@@ -366,36 +334,3 @@ def test_noise_of_any_strength_ends_in_a_verdict_and_never_in_an_error(engine: s
     (instance,) = blocks.instances(1, seed=seed % 50, b=4, h=3)
     trajectory = play(blocks, instance, blocks.network, connect(f"{engine}?seed={seed}"), horizon=40)
     assert len(trajectory.steps) <= 40 and trajectory.ended in ("done", "horizon")
-
-
-class Echo(Skill):
-    """A domain of a reader's own: the answer is the request in capitals."""
-
-    name = "echoing"
-    specification = "This is about echoing: write it in capitals."
-
-    def answer(self, request: str) -> str:
-        return request.upper()
-
-
-def test_rules_play_a_domain_of_ones_own_by_what_its_answer_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent, "_own", {})
-    methods = (
-        Method(
-            "m-top", TOP, "answer.txt holds the echo", (ANSWER, REQUEST, SPECIFICATION), ("take notes on user request",)
-        ),
-        Method("m-note", "take notes on user request", "the notes say what the request says", (NOTES, REQUEST)),
-    )
-    network = Network(methods)
-
-    def check(instance: Instance, answer: str) -> Any:
-        return cumulative({"echo": "" if answer.strip() == "HELLO THERE" else f"not {answer!r}"})
-
-    echoes = Domain("echoing", "Echo", Echo.specification, write(network), check, lambda: [])
-    instance = Instance("echo-1", "hello there\n", None)
-    assert not play(echoes, instance, echoes.network, connect("rules"), 12).success, "nobody knows how"
-    agent.register(Echo())
-    trajectory = play(echoes, instance, echoes.network, connect("rules"), 12)
-    assert trajectory.success and trajectory.answer == "HELLO THERE" and trajectory.verified[-1] == TOP
-    judged = Echo().judge("answer.txt holds the echo", {ANSWER: "HELLO", REQUEST: "hello there"})
-    assert judged and not judged.satisfied

@@ -15,7 +15,7 @@ from typing import Any
 from standins.statefactory import webshop
 from standins.statefactory.fidelity import Compared, Fact, facts
 from standins.statefactory.languages import Entities
-from standins.statefactory.webshop.words import name_of
+from standins.statefactory.webshop.wishes import name_of
 from worlds.base import NoSolution
 from worlds.webshop import load
 from worlds.webshop.expert import Expert

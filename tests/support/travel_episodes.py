@@ -17,7 +17,7 @@ from sdp.adapters.travelplanner.trip import even_route, itinerary, state_from_js
 from sdp.adapters.travelplanner.validators import REOPEN
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Predicate, Trajectory
-from standins.sdp.travelplanner.rules import nearest
+from standins.sdp.travelplanner import nearest
 from worlds.travelplanner import load
 from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.tasks import TripTask

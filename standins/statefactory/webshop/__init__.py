@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from standins.statefactory.forms import Facts, as_entities, as_facts
 from standins.statefactory.languages import Entities, Reading
 from standins.statefactory.webshop.pages import Page, page
-from standins.statefactory.webshop.wishes import Wish, is_wish, wish
-from standins.statefactory.webshop.words import name_of, phrases, share, stem, stems
+from standins.statefactory.webshop.wishes import Wish, is_wish, name_of, phrases, share, stem, stems, wish
 from statefactory.state import Attribute, Entity, entity
 
 AGENT, PRODUCT = "agent", "product"

@@ -5,7 +5,9 @@ Most wishes have one form, written by the shop's own program:
     OPENING FEATURE, FEATURE KIND with FEATURE, FEATURE for USE with OPTION: VALUE, and OPTION: VALUE, and price lower
     than N dollars
 
-People word theirs freely; of those the same parts are read as far as the same words show them.
+People word theirs freely; of those the same parts are read as far as the same words show them. A feature is two words
+that stand beside each other in a product's text once small words are left out ("easy clean" for "easy to clean"), so
+that texts are read into such phrases.
 """
 
 from __future__ import annotations
@@ -15,10 +17,59 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from standins.statefactory.forms import words
-from standins.statefactory.webshop.words import words as telling_words
+from standins.statefactory import forms
 
-WORDS = words(Path(__file__).with_name("wishes.yaml"))
+WORD_OR_END = re.compile(r"([^\W_]+(?:['’.][^\W_]+)*)|[,.;:!?()\[\]{}|/•【】\n]")
+SMALL_LIST = """
+a an and are as at be been but by can do for from has have i in is it its it's may me my of on or our per so some than
+that the their them they this to too very was we were which will with you your
+"""
+SMALL = frozenset(SMALL_LIST.split())
+LEAST_STEM = 3  # letters left after an ending is cut
+ENDINGS = re.compile(r"(?:'s|’s|able|ing|ers?|ed|es|s|y|e)$")
+
+
+def name_of(phrase: str) -> str:
+    """The phrase as an attribute's name, which is one word."""
+    return "-".join(phrase.split())
+
+
+def words(text: str) -> list[str]:
+    """The words of a text that say something, in lower case."""
+    return [word for word in WORD_OR_END.findall(text.lower()) if word and word not in SMALL]
+
+
+def phrases(text: str) -> list[str]:
+    """Two neighbouring words each, of the text's words that say something; none across a punctuation mark."""
+    pairs: dict[str, None] = {}
+    last = ""
+    for word in WORD_OR_END.findall(text.lower()):
+        if word in SMALL and word:
+            continue
+        if last and word:
+            pairs[f"{last} {word}"] = None
+        last = word
+    return list(pairs)
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """A word without its ending, for comparing: "washable" and "wash", "candles" and "candle"."""
+    bare = ENDINGS.sub("", word)
+    return bare if len(bare) >= LEAST_STEM else word
+
+
+def stems(text: str) -> frozenset[str]:
+    """The stems of the words that say something."""
+    return frozenset(map(stem, words(text)))
+
+
+def share(wanted: frozenset[str], said: frozenset[str]) -> float:
+    """How much of what is wanted is said, in [0, 1]; 1 where nothing is wanted."""
+    return len(wanted & said) / len(wanted) if wanted else 1.0
+
+
+WORDS = forms.words(Path(__file__).with_name("wishes.yaml"))
 PRICE, OPENING, SHOP, ELSEWHERE, OPTIONS, NEXT_OPTION, ARTICLE, WITH, JOINT, LIKE, WHOSE, TALK = (
     re.compile(WORDS[name])
     for name in (
@@ -104,7 +155,7 @@ def _split(piece: str, must: bool) -> tuple[str, str]:
 
 
 def _feature(text: str) -> str:
-    telling = [word for word in telling_words(text) if not TALK.fullmatch(word)]
+    telling = [word for word in words(text) if not TALK.fullmatch(word)]
     return " ".join(telling) if len(telling) <= MOST_WORDS else ""
 
 

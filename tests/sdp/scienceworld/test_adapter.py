@@ -22,7 +22,7 @@ from sdp.adapters.scienceworld.adapter import GOAL, TARGET, Event, ObservedWorld
 from sdp.experiments.scienceworld import Setup
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Predicate
-from standins.sdp.scienceworld.oracle import DONE, GAINED, STAGE, Oracle, Played, actions, changes, judge, stages
+from standins.sdp.scienceworld import DONE, GAINED, STAGE, Oracle, Played, actions, changes, judge, stages
 from worlds.scienceworld import ScienceWorld, load
 from worlds.scienceworld.tasks import LENGTHS
 

@@ -46,7 +46,7 @@ from sdp.adapters.travelplanner.trip import (
 )
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
-from standins.sdp.travelplanner.rules import cheapest, nearest
+from standins.sdp.travelplanner import cheapest, nearest
 from travel_episodes import LISTINGS_0, TASKS, Picking, by_days, delivered, plan_for, play, played
 from worlds.travelplanner.evaluator import evaluate, rates
 from worlds.travelplanner.itinerary import MEALS, days_read, plan_bill

@@ -7,18 +7,15 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lab import connect
+from lab.machine import yaml12
 from plain_routing import HashedEmbedder
-from standins.statefactory.fidelity import fidelity
-from standins.statefactory.fidelity.samples import SAMPLES, of_scienceworld
-from standins.statefactory.languages import language_of, named
-from standins.statefactory.scienceworld import anchored, blueprint, is_goal, read, relevant
+from standins.statefactory.fidelity import SAMPLES
+from standins.statefactory.scienceworld import anchored, blueprint, read, relevant
 from standins.statefactory.scienceworld.descriptions import NoDescription, thing
 from statefactory.predictors.factored import StateFactory
-from statefactory.state import Entity, Level, at_level, entity, from_level
+from statefactory.state import Entity, entity
 from worlds.scienceworld import task_id
 from worlds.scienceworld.paths import synthetic_paths
 
@@ -51,58 +48,15 @@ SPANS = (
     "animal with the longest life span.  Then, focus on the animal with the shortest life span. The animals are in the "
     "'outside' location."
 )
-CONDUCTIVITY = (
-    "Your task is to determine if tin is electrically conductive. The tin is located around the workshop. First, focus "
-    "on the tin. If it is electrically conductive, place it in the red box. If it is electrically nonconductive, place "
-    "it in the green box."
-)
-MIX = (
-    "Your task is to use chemistry to create the substance 'salt water'. A recipe and some of the ingredients might be "
-    "found near the kitchen. When you are done, focus on the salt water."
-)
-# The forms of the thirty types of tasks, and an identity that their goals name.
-GOALS = {
-    MELT: "lead",
-    MELT.replace("melt", "change the state of matter of"): "lead",
-    "Your task is to boil tin. For compounds without a boiling point, combusting is also acceptable. First, focus on "
-    "the substance. ": "tin",
-    THERMOMETER: "thermometer",
-    "Your task is to measure the melting point of tin, which is located around the kitchen. First, focus on the "
-    "thermometer. Next, focus on the tin. If the melting point of tin is above 50.0 degrees celsius, focus on the red "
-    "box. If the melting point of tin is below 50.0 degrees celsius, focus on the green box. The boxes are located "
-    "around the kitchen.": "red box or green box",
-    CIRCUIT: "renewable power source",
-    "Your task is to turn on the red light bulb. First, focus on the red light bulb. Then, create an electrical "
-    "circuit that powers it on.": "red light bulb",
-    CONDUCTIVITY: "tin",
-    FIND.format("living thing"): "living thing",
-    FIND.format("non-living thing"): "non-living thing",
-    FIND.format("plant"): "plant",
-    FIND.format("animal"): "animal",
-    MIX: "salt water",
-    "Your task is to use chemistry to create green paint. When you are done, focus on the green paint.": "green paint",
-    "Your task is to use chemistry to create violet-red paint. When you are part-way done, focus on the intermediate "
-    "(secondary color) paint you created.  When you are completely done, focus on the violet paint.":
-        "intermediate secondary color paint",
-    SPANS: "animal with the longest life span",
-    "Your task is to find the animal with the shortest life span.  The animals are in the 'outside' location.  Focus "
-    "on the animal with the shortest life span.": "animal with the shortest life span",
-    "Your task is to focus on the 4 life stages of the turtle, starting from earliest to latest.":
-        "turtle in life stage 4",
-    "Your task is to focus on the 7 life stages of the turtle, starting from earliest to latest.":
-        "turtle in life stage 7",
-    "Your task is to focus on the life stages of the apple plant, starting from earliest to latest. The plants are "
-    "located outside.": "apple plant in life stage 4",
-    "Your task is to grow a apple plant from seed. Seeds can be found in the workshop. First, focus on a seed. Then, "
-    "make changes to the environment that grow the plant until it reaches the reproduction life stage.": "apple tree",
-    "Your task is to grow a apple. This will require growing several plants, and them being crosspollinated to produce "
-    "fruit.  Seeds can be found in the workshop. To complete the task, focus on the grown apple.": "apple",
-    "Your task is to determine which of the two inclined planes (B, E) has the steepest angle. After completing your "
-    "experiment, focus on the inclined plane with the steepest angle.": "inclined plane with the steepest angle",
-    "Your task is to determine whether tall plant height is a dominant or recessive trait in the pea plant. If the "
-    "trait is dominant, focus on the red box. If the trait is recessive, focus on the green box.":
-        "red box or green box",
-}  # fmt: skip
+LANGUAGES = Path(__file__).with_name("languages.yaml")  # goals, and texts that are cut up in any way
+GOALS = yaml12.load(LANGUAGES.read_text(encoding="utf-8"))["scienceworld"]["goals"]  # of the thirty types of tasks
+NAMED = (  # an identity that the goal of each names
+    "lead", "lead", "tin", "thermometer", "red box or green box", "renewable power source", "red light bulb", "tin",
+    "living thing", "non-living thing", "plant", "animal", "salt water", "green paint",
+    "intermediate secondary color paint", "animal with the longest life span", "animal with the shortest life span",
+    "turtle in life stage 4", "turtle in life stage 7", "apple plant in life stage 4", "apple tree", "apple",
+    "inclined plane with the steepest angle", "red box or green box",
+)  # fmt: skip
 
 
 def told(*steps: tuple[str, str], known: tuple[Entity, ...] = ()) -> dict[str, dict[str, str]]:
@@ -164,14 +118,6 @@ def test_text_that_is_no_description_is_refused() -> None:
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
-
-
-def test_a_room_is_read_with_what_its_things_hold() -> None:
-    known = told(LOOK)
-    assert known["agent"] == {"location": "in kitchen", "room": "kitchen"}
-    assert known["red apple"] == {"location": "in bowl on counter", "room": "kitchen"}
-    assert known["metal pot"]["contents"] == "nothing"
-    assert known["door to hallway"]["openness"] == "closed"
 
 
 def test_what_is_carried_comes_along_with_what_it_holds() -> None:
@@ -238,33 +184,6 @@ def test_an_animal_is_known_by_the_name_of_the_action_too() -> None:
     assert known["frog egg"]["location"] == "in inventory"
 
 
-def test_a_measurement_belongs_to_what_was_measured() -> None:
-    known = told(
-        LOOK,
-        ("use thermometer in inventory on red apple", "the thermometer measures a temperature of 21 degrees celsius"),
-    )
-    assert known["red apple"]["temperature"] == known["thermometer"]["reading"] == "21 degrees celsius"
-
-
-def test_connections_hold_for_both_ends_until_they_are_cut() -> None:
-    wire = ("connect", "anode on battery is now connected to terminal 1 on red wire")
-    known = told(wire)
-    assert known["battery"]["anode"] == "connected to terminal 1 on red wire"
-    assert known["red wire"]["terminal-1"] == "connected to anode on battery"
-    cut = told(wire, ("move red wire to workshop", "(disconnecting red wire)\nYou move the red wire to the workshop."))
-    assert cut["battery"]["anode"] == cut["red wire"]["terminal-1"] == "unconnected"
-
-
-def test_mixing_creates_a_thing_where_its_parts_were() -> None:
-    known = told(
-        LOOK,
-        ("move potato to metal pot", "You move the potato to the metal pot."),
-        ("mix metal pot", "Potato and water mix to produce soup."),
-    )
-    assert known["soup"] == {"location": "in metal pot", "room": "kitchen", "origin": "created by mixing"}
-    assert known["potato"] == {"condition": "used up"}
-
-
 @pytest.mark.parametrize(
     "refusal",
     [
@@ -294,26 +213,6 @@ def test_foreign_text_is_reported_and_not_guessed(text: str) -> None:
     assert read((), "go", text) == ((), (text,))
 
 
-@given(st.text(), st.one_of(st.text(), st.sampled_from([ROOM[:n] for n in range(0, len(ROOM), 7)])))
-def test_reading_never_raises(action: str, observation: str) -> None:
-    first = read((), action, observation)
-    read(relevant(MELT, first.known), observation, action)
-
-
-SAID = (
-    "You move the to bowl (containing nothing) a , . On In is: which turned off inventory kitchen pour contents of "
-    "into focus on door open terminal 1 connected mix produce stage second"
-)
-WORDS = st.sampled_from([*SAID.split(), "\n\t"])
-
-
-@given(st.lists(st.tuples(st.lists(WORDS).map(" ".join), st.lists(WORDS).map(" ".join)), max_size=6))
-def test_reading_never_raises_on_its_own_words(steps: list[tuple[str, str]]) -> None:
-    known: tuple[Entity, ...] = ()
-    for action, observation in steps:
-        known = read(known, action, observation).known
-
-
 # --- relevance --------------------------------------------------------------------------------------------------
 
 
@@ -321,14 +220,6 @@ def test_relevance_keeps_what_the_task_names_and_what_it_is_in() -> None:
     lead = ROOM.replace("a potato", "a substance called lead")
     kept = {e.identity for e in relevant(MELT, read((), "look around", lead).known)}
     assert kept == {"agent", "lead", "bowl", "counter", "stove"}
-
-
-@pytest.mark.parametrize("goal", GOALS)
-def test_relevance_is_a_subset_and_idempotent(goal: str) -> None:
-    known = read((), *LOOK).known
-    kept = relevant(goal, known)
-    assert set(kept) <= set(known)
-    assert relevant(goal, kept) == kept
 
 
 def test_reading_goes_on_from_what_relevance_kept() -> None:
@@ -339,27 +230,12 @@ def test_reading_goes_on_from_what_relevance_kept() -> None:
     assert (egg.value("location"), egg.value("room")) == ("in inventory", "hallway")
 
 
-@pytest.mark.parametrize("level", ["textual", "object_centric"])
-def test_what_is_read_can_be_written_as_sentences_and_read_back(level: Level) -> None:
-    wire = ("connect", "anode on battery is now connected to terminal 1 on red wire")
-    known = read(read((), *LOOK).known, *wire).known
-    assert from_level(at_level(known, level)) == known
-    assert from_level(at_level(blueprint(MELT), level)) == blueprint(MELT)
-
-
 # --- goals ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("goal", "identity"), GOALS.items())
+@pytest.mark.parametrize(("goal", "identity"), zip(GOALS, NAMED, strict=True))
 def test_every_type_of_task_has_a_goal_state(goal: str, identity: str) -> None:
-    assert is_goal(goal)
-    assert language_of(goal) is named("scienceworld")
     assert identity in {e.identity for e in blueprint(goal)}
-
-
-@pytest.mark.parametrize("goal", ["You are in the middle of a room. Your task is to: put a mug in shelf.", "", "melt"])
-def test_other_tasks_are_not_in_this_language(goal: str) -> None:
-    assert not is_goal(goal)
 
 
 def test_the_goal_is_no_source_of_what_is_known() -> None:
@@ -543,13 +419,6 @@ def test_a_power_source_of_a_kind_becomes_the_one_that_is_seen() -> None:
 
 
 # --- fidelity ---------------------------------------------------------------------------------------------------
-
-
-def test_the_reader_agrees_with_the_sample_read_by_hand() -> None:
-    found = fidelity(list(of_scienceworld()))
-    assert found.steps >= 40
-    assert found.f1 >= 0.98
-    assert found.unparsed == 0
 
 
 def _sampled() -> set[str]:

@@ -6,17 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from shop_visits import visits
 from standins.statefactory import webshop
 from standins.statefactory.fidelity import fidelity
-from standins.statefactory.fidelity.samples import of_webshop
-from standins.statefactory.languages import language_of
-from standins.statefactory.webshop.wishes import Wish, wish
-from standins.statefactory.webshop.words import phrases, stem
-from statefactory.state import LEVELS, at_level, entity, from_level
+from standins.statefactory.webshop.wishes import Wish, phrases, stem, wish
+from statefactory.state import entity
 
 OFFICIAL = Path(os.environ.get("LAB_DATA") or "nowhere") / "webshop"
 GOAL = "i need leak proof lunch boxes with color: teal, and size: set of 3, and price lower than 30.00 dollars"
@@ -61,38 +56,9 @@ SESSION = (
 )  # fmt: skip
 
 
-def test_the_search_page_says_only_where_the_agent_is() -> None:
-    assert known_after(("", SEARCH)) == {"agent": {"location": "search page"}}
-
-
-def test_results_say_titles_prices_and_the_query() -> None:
-    known = known_after(("search[Lunch Box]", RESULTS))
-    assert known["agent"] == {"location": "search results page 1", "query": "lunch box", "results": "2"}
-    assert known[TITLE]["price"] == "$12.5" and known[TITLE]["leak-proof"] == "leak proof"
-    assert known["Orea Wall Charger, Usb Port"]["price"] == "$8.0 to $9.5"
-
-
-def test_an_item_page_says_what_is_chosen() -> None:
-    before, after = known_after(*SESSION[:3]), known_after(*SESSION[:6])
-    assert before[TITLE]["color"] == "not chosen" and before[TITLE]["status"] == "being looked at"
-    assert after[TITLE]["color"] == "teal" and after[TITLE]["size"] == "not chosen"
-    assert after["agent"] == {"location": "product page", "query": "lunch box", "results": "2", "looking-at": TITLE}
-
-
-def test_a_description_adds_to_the_product_looked_at() -> None:
-    known = known_after(*SESSION[:4])
-    assert known["agent"]["location"] == "description page"
-    assert known[TITLE]["easy-clean"] == "easy clean" and known[TITLE]["bpa-free"] == "bpa free"
-
-
 def test_reviews_say_nothing_of_what_a_product_is() -> None:
     opinion = f"{SUB_PAGE}best dog bed ever\n5.0"
     assert known_after(*SESSION[:3], ("click[reviews]", opinion))[TITLE] == known_after(*SESSION[:3])[TITLE]
-
-
-def test_a_purchase_is_of_the_product_looked_at() -> None:
-    known = known_after(*SESSION)
-    assert known[TITLE]["status"] == "purchased" and known["agent"]["location"] == "order confirmation page"
 
 
 @pytest.mark.parametrize("kept", [False, True])
@@ -151,30 +117,6 @@ def test_an_end_page_of_another_shop_tells_nothing_of_how_well_it_went() -> None
 
 def test_stems_keep_three_letters() -> None:
     assert (stem("washable"), stem("boxes"), stem("used")) == ("wash", "box", "used")
-
-
-PIECES = st.sampled_from([*SEARCH.split("\n"), *RESULTS.split("\n"), *item("teal").split("\n"), BOUGHT])
-PAGES = st.one_of(st.text(), st.lists(st.one_of(PIECES, st.text(max_size=12))).map("\n".join))
-
-
-@settings(max_examples=300)
-@given(st.lists(st.tuples(st.text(max_size=20), PAGES), max_size=4), st.one_of(st.text(), st.just(GOAL)))
-def test_no_text_makes_the_rules_fail(steps: list[tuple[str, str]], goal: str) -> None:
-    known, wanted = (), webshop.blueprint(goal)
-    assert isinstance(webshop.is_goal(goal), bool)
-    for action, page in steps:
-        known = webshop.read(known, action, page).known
-        kept = webshop.relevant(goal, known)
-        assert webshop.relevant(goal, kept) == kept
-        facts = {e.identity: set(e.attributes) for e in known}
-        assert all(set(e.attributes) <= facts[e.identity] for e in kept)
-        assert len(webshop.anchored(goal, wanted, kept, page)) == len(wanted)
-
-
-@pytest.mark.parametrize("level", [level for level in LEVELS if level != "raw"])
-def test_a_state_survives_every_level(level: str) -> None:
-    known = webshop.relevant(GOAL, tuple(entity(*pair) for pair in known_after(*SESSION).items()))
-    assert from_level(at_level(known, level)) == known
 
 
 @pytest.mark.parametrize(
@@ -255,28 +197,6 @@ def test_of_a_product_only_what_the_wish_names_is_kept() -> None:
 
 def test_phrases_stay_within_a_clause_and_skip_small_words() -> None:
     assert phrases("Easy to clean, BPA-free: the Lunch-Box.") == ["easy clean", "bpa free", "lunch box"]
-
-
-@pytest.mark.parametrize(
-    "task",
-    [
-        "put a hot mug in cabinet.", "find two mugs and put them in drawer.", "look at bowl under the desklamp.",
-        "Your task is to find a plant. First, focus on the thing.", "I need you to take the keycard from the box.",
-        "The red block is on top of the blue block.", "Get ready to pick stuff up, you've just entered TextWorld!",
-    ],
-)  # fmt: skip
-def test_tasks_of_other_worlds_are_no_wishes(task: str) -> None:
-    assert not webshop.is_goal(task)
-
-
-def test_wishes_of_both_wordings_are_known() -> None:
-    assert language_of(GOAL) is webshop
-    assert webshop.is_goal("im looking for a soft blanket") and webshop.is_goal("Find me jars for dining room")
-
-
-def test_hand_checked_pages_are_read_as_they_were_by_eye() -> None:
-    result = fidelity(list(of_webshop()))
-    assert result.steps >= 30 and result.f1 >= 0.95 and not result.unparsed
 
 
 def test_unseen_visits_agree_with_the_simulator() -> None:

@@ -1,30 +1,98 @@
-"""Candidates with their facts: read from pages of the synthetic web, and written as a finding's items."""
+"""What questions over the synthetic web mean, and candidates with their facts, read from its pages.
+
+A question's meaning is looked up by its text in `data/synthetic/web/questions.jsonl`, as `scripts.web.questions` wrote
+it there.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import eq, ge, gt, le, lt, ne
+from functools import cache
+from operator import eq, ge, gt, lt, ne
 from statistics import mean
-from typing import Any
+from typing import Any, NamedTuple
 
+from lab.models.rules import NoRule
 from sdp.adapters.assistantbench.prompts import UNCERTAIN, PageText
 from standins.encyclopedia.hops import stated
-from standins.sdp.assistantbench.conditions import Condition
-from standins.sdp.assistantbench.wording import Reading
-from worlds.web.tables import HEADINGS
+from worlds.frozen import read_rows
+from worlds.web.tables import HEADINGS, TABLES
 
+QUESTIONS = "web/questions.jsonl"
 OLD = "As of the end of "  # how a page of the synthetic web begins that was not kept up to date
 UPDATED = re.compile(r"^Last updated: .*\n?", re.MULTILINE)
-KINDS = {
-    "museums": "museum", "festivals": "festival", "businesses": "business", "universities": "university",
-    "towns": "town", "films": "film", "albums": "album", "novels": "novel",
+STEMS = {  # what the title of a list has, besides the place
+    "museums": "museum", "festivals": "festival", "businesses": "", "universities": "universit", "towns": "town",
+    "films": "film", "albums": "album", "novels": "novel",
 }  # fmt: skip
 OPEN = "?"
-LIMITS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "below": lt, "above": gt, "from": ge, "to": le, "is": eq, "isnt": ne
-}  # fmt: skip
+LIMITS: Mapping[str, Callable[[Any, Any], bool]] = {"below": lt, "above": gt, "from": ge, "is": eq, "isnt": ne}
+
+
+class Condition(NamedTuple):
+    """test: as in `scripts.web.tables`."""
+
+    relation: str
+    test: str
+    value: str
+
+
+class Meaning(NamedTuple):
+    """table: of `worlds.web.tables`. place: what its rows share. verb, measure: what is asked of the rows that fulfil
+    the conditions; the measure is a relation, or "". keys: key -> what it is of, a relation or "name".
+    """
+
+    question: str
+    table: str
+    place: str
+    conditions: tuple[Condition, ...]
+    verb: str
+    measure: str
+    keys: Mapping[str, str]
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The relations that lists like this have no column for."""
+        asked = (*(condition.relation for condition in self.conditions), self.measure, *self.keys.values())
+        return tuple(relation for relation in dict.fromkeys(asked) if relation in TABLES[self.table].details)
+
+    @property
+    def query(self) -> str:
+        """What to look for the list with."""
+        return self.place if self.table == "businesses" else f"{self.table} {self.place}"
+
+    def lists(self, title: str) -> bool:
+        """Whether a title may be that of the list: all that it names stands in the question."""
+        rest = title.partition(" ")[2]
+        if self.table == "businesses":
+            return rest.endswith(self.place)
+        named = [word.lower() for word in rest.split() if word[0].isupper() or word[0].isdigit()]
+        words = set(re.findall(r"[\w-]+", self.question.lower()))
+        return STEMS[self.table] in title.lower() and bool(named) and all(word in words for word in named)
+
+
+def meaning(question: str) -> Meaning:
+    """What a synthetic question means. Raises NoRule for any other one."""
+    try:
+        return _meanings()[question]
+    except KeyError:
+        raise NoRule(
+            f"Rules know what the questions of data/synthetic/{QUESTIONS} mean, and no other one: {question!r}. "
+            "Use a model as engine"
+        ) from None
+
+
+@cache
+def _meanings() -> Mapping[str, Meaning]:
+    found = dict[str, Meaning]()
+    for entry in read_rows(QUESTIONS):
+        meant, question = entry["meaning"], entry["question"]
+        verb, _, measure = meant["take"].partition(" ")
+        conditions = tuple(Condition(*condition) for condition in meant["where"])
+        found[question] = Meaning(question, meant["table"], meant["place"], conditions, verb, measure, meant["keys"])
+    return found
 
 
 @dataclass(frozen=True)
@@ -66,9 +134,9 @@ def row(item: str) -> Row:
     return Row(name.strip(), facts, frozenset(doubtful | ({"name"} if whole else set())))
 
 
-def rows_of(pages: Sequence[PageText], reading: Reading) -> list[Row]:
+def rows_of(pages: Sequence[PageText], question: Meaning) -> list[Row]:
     """The rows of the list that the question is about, from a page that was kept up to date, if one was read."""
-    lists = [page for page in pages if reading.lists(page.title) and table(page.text)]
+    lists = [page for page in pages if question.lists(page.title) and table(page.text)]
     current = [page for page in lists if not old(page)]
     if current:
         return table(current[0].text)
@@ -93,14 +161,14 @@ def relation_of(heading: str) -> str:
     return known.get(heading) or ("price" if heading.startswith("Price") else heading.split(" ")[0].lower() or OPEN)
 
 
-def with_details(one: Row, pages: Sequence[PageText], reading: Reading, force: bool) -> Row:
+def with_details(candidate: Row, pages: Sequence[PageText], question: Meaning, force: bool) -> Row:
     """A row with what its own page says of it. force: no gap is marked."""
-    facts, doubtful = dict(one.facts), set(one.doubtful)
-    for relation in reading.details:
+    facts, doubtful = dict(candidate.facts), set(candidate.doubtful)
+    for relation in question.details:
         values = {
             old(page): said[relation]
             for page in reversed(pages)
-            if relation in (said := article(page, one.name, reading))
+            if relation in (said := article(page, candidate.name, question))
         }
         value = values.get(False) or values.get(True)
         if value is None and force:
@@ -108,24 +176,21 @@ def with_details(one: Row, pages: Sequence[PageText], reading: Reading, force: b
         facts[relation] = value or OPEN
         if False not in values and not force:
             doubtful.add(relation)
-    return Row(one.name, facts, frozenset(doubtful))
+    return Row(candidate.name, facts, frozenset(doubtful))
 
 
-def article(page: PageText, name: str, reading: Reading) -> Mapping[str, str]:
+def article(page: PageText, name: str, question: Meaning) -> Mapping[str, str]:
     """What a page says of a thing of that name, if it is the thing's own page; else nothing."""
     text = re.sub(rf"{OLD}\d+: ", "", UPDATED.sub("", page.text)).strip()
     for kind, said in stated(page.title, text):
-        if kind == KINDS[reading.table] and name in (page.title, said["name"], said.get("alias")):
+        if kind == TABLES[question.table].kind and name in (page.title, said["name"], said.get("alias")):
             return said
     return {}
 
 
-def kept(one: Row, condition: Condition, strict: bool) -> bool:
+def kept(candidate: Row, condition: Condition, strict: bool) -> bool:
     """Whether a row is not ruled out. strict: what is not known of it rules it out."""
-    if not condition.relation:
-        inside = any(condition.value in value for value in one.facts.values())
-        return inside == (condition.test == "is")
-    value = one.value(condition.relation)
+    value = candidate.value(condition.relation)
     if not value:
         return not strict
     number = number_in(value)
@@ -134,32 +199,28 @@ def kept(one: Row, condition: Condition, strict: bool) -> bool:
     return not strict if number is None else LIMITS[condition.test](number, float(condition.value))
 
 
-def narrowed(rows: Sequence[Row], reading: Reading) -> list[Row]:
+def narrowed(rows: Sequence[Row], question: Meaning) -> list[Row]:
     """The rows that meet the conditions; what has been looked for and not found rules a row out."""
-    known = {relation for one in rows for relation in one.facts}
-    tests = [
-        condition
-        for condition in reading.conditions
-        if condition.relation or any(condition.value in value for one in rows for value in one.facts.values())
-    ]
-    return [one for one in rows if all(kept(one, each, each.relation in known) for each in tests)]
+    known = {relation for candidate in rows for relation in candidate.facts}
+    tests = question.conditions
+    return [candidate for candidate in rows if all(kept(candidate, test, test.relation in known) for test in tests)]
 
 
-def computed(rows: Sequence[Row], whole: int, reading: Reading) -> list[str]:
+def computed(rows: Sequence[Row], whole: int, question: Meaning) -> list[str]:
     """The items that a computation over rows comes to. whole: how many rows there were before any was left out."""
-    if reading.verb == "count":
+    if question.verb == "count":
         return [f"count: {len(rows)}"]
-    if reading.verb == "share":
+    if question.verb == "share":
         return [f"share: {tidy(100 * len(rows) / whole)}"] if whole else []
-    measured = [(number, one) for one in rows if (number := number_in(one.value(reading.measure))) is not None]
+    measured = [(number, one) for one in rows if (number := number_in(one.value(question.measure))) is not None]
     if not measured:
         return []
     numbers = [number for number, _ in measured]
-    if reading.verb in ("most", "least"):
-        best = (max if reading.verb == "most" else min)(numbers)
+    if question.verb in ("most", "least"):
+        best = (max if question.verb == "most" else min)(numbers)
         return [one.line for number, one in measured if number == best]
-    result = {"sum": sum(numbers), "mean": mean(numbers), "gap": max(numbers) - min(numbers)}.get(reading.verb, 0)
-    return [f"{reading.verb}: {tidy(result)}"]
+    result = {"sum": sum(numbers), "mean": mean(numbers), "gap": max(numbers) - min(numbers)}.get(question.verb, 0)
+    return [f"{question.verb}: {tidy(result)}"]
 
 
 def number_in(text: str) -> float | None:
@@ -176,9 +237,12 @@ def tidy(number: float) -> str:
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
-def as_object(one: Row, keys: Mapping[str, str]) -> dict[str, Any]:
+def as_object(candidate: Row, keys: Mapping[str, str]) -> dict[str, Any]:
     """A row as the object that a question asks for; amounts as numbers."""
-    return {key: one.name if relation == "name" else amount(one.value(relation)) for key, relation in keys.items()}
+    return {
+        key: candidate.name if relation == "name" else amount(candidate.value(relation))
+        for key, relation in keys.items()
+    }
 
 
 def amount(text: str) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from lab.runs import collecting
 from sdp.adapters.multihop.prompts import DECOMPOSE, CertifiedFinding, DecomposeFields
 from sdp.experiments.multihop import HotpotQA, MuSiQue
-from standins.sdp.multihop.rules import UNREADABLE, decompose
+from standins.sdp.multihop import UNREADABLE, decompose
 
 QUESTION = "Where does the founder of the studio that produced the film Velmara live?"
 TOLD = [CertifiedFinding(asked="Who produced the film Velmara?", finding="It is Boro Films.", entity="Boro Films")]

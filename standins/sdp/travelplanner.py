@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from itertools import permutations
+from random import Random
 
-from lab.models.rules import rule
+from lab.models.rules import corruption, rule
 from sdp.adapters.travelplanner.prompts import (
     CITIES,
     SELECT,
@@ -15,7 +16,6 @@ from sdp.adapters.travelplanner.prompts import (
     SelectFields,
     Selection,
 )
-from standins.sdp.travelplanner import noise  # noqa: F401  (registers how these answers go wrong)
 
 MEALS_A_CITY = 6  # distinct restaurants that two days in a city may need
 
@@ -60,3 +60,17 @@ def _shortlist(candidates: list[Candidate], count: int) -> list[Candidate]:
 
 def _or_far(cost: float | None) -> float:
     return 1e6 if cost is None else cost
+
+
+@corruption(SELECT)
+def noisy_selection(fields: SelectFields, answer: Selection, random: Random) -> Selection:
+    """Another option of the list, each as likely; a list of one option leaves nothing to get wrong."""
+    others = [option.number for option in fields.options if option.number != answer.choice]
+    return Selection(choice=random.choice(others)) if others else answer
+
+
+@corruption(CITIES)
+def noisy_cities(fields: CitiesFields, answer: Cities, random: Random) -> Cities:
+    """Other cities of the same list."""
+    names = [candidate.city for candidate in fields.candidates]
+    return Cities(cities=random.sample(names, min(fields.count, len(names))))

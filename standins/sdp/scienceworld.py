@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from random import Random
 
-from lab.models.rules import Known, knows
+from lab.models.rules import Known, corruption, knows, verdict
 from sdp.adapters.scienceworld.prompts import (
     ACT,
     GRAINS,
@@ -28,6 +29,7 @@ from sdp.adapters.scienceworld.prompts import (
     PlanFields,
     Targets,
 )
+from standins.agents.noise import another_action
 from worlds.scienceworld import ScienceWorldTasks
 from worlds.scienceworld.world import REFUSALS
 
@@ -177,3 +179,29 @@ def judge(fields: JudgeFields) -> Judged:
         shown.discard(text)
         held += 1
     return Judged(reason="the answer says so" if held else "the answer does not show it", held=held)
+
+
+@corruption(PLAN)
+def without_one(fields: PlanFields, answer: Targets, random: Random) -> Targets:
+    """A plan that leaves a condition out or, of a single one, asks for it in another room."""
+    if len(answer.targets) > 1:
+        place = random.randrange(len(answer.targets))
+        return Targets(targets=[*answer.targets[:place], *answer.targets[place + 1 :]])
+    return Targets(targets=[f"The agent is in the {random.choice(fields.rooms or ['hallway'])}."])
+
+
+@corruption(ACT)
+def another(fields: ActFields, answer: Action, random: Random) -> Action:
+    """Something else with a thing that is seen."""
+    return Action(action=another_action(fields.room, random))
+
+
+@corruption(JUDGE)
+def misjudged(fields: JudgeFields, answer: Judged, random: Random) -> Judged:
+    """The first condition held where it did not, and the other way round."""
+    return Judged(reason="it seems otherwise", held=0 if answer.held else 1)
+
+
+@verdict(JUDGE)
+def holds(answer: Judged) -> bool:
+    return answer.held > 0

@@ -1,1 +1,0 @@
-"""Rules that read the synthetic web."""

@@ -1,1 +1,0 @@
-"""Rules that read the synthetic encyclopedia, and floors for labelled steps."""

@@ -1,1 +1,0 @@
-"""An oracle that knows the gold path, and its noise."""

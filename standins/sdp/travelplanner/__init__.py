@@ -1,1 +1,0 @@
-"""Rules that choose by price, and their noise."""
