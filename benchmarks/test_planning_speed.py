@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from statefactory.planning.guides import AtRandom
-from statefactory.planning.lookahead import Lookahead
+from statefactory.planning.lookahead import Exact, Lookahead
 from statefactory.planning.mcts import Planner, Settings
 from statefactory.planning.proposals import Listed
-from statefactory.planning.world_models import Exact
+from statefactory.predictors.baselines import AtRandom
 from worlds import alfworld, blocksworld, textworld, webshop
 from worlds.base import Step
 from worlds.pool import Pool, ReplayedWorld

@@ -20,10 +20,9 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from statefactory.benchmark import DOMAINS, read_pairs
 from statefactory.benchmark.build import SHIPPED
 from statefactory.reward_models import backbones
-from statefactory.reward_models.preferences.pairs import Preference, of_benchmark
+from statefactory.reward_models.pairs import Preference, of_benchmark
 from statefactory.reward_models.recipe import Recipe, recipe
-from statefactory.reward_models.scoring import Scorer
-from statefactory.reward_models.texts import Tokeniser
+from statefactory.reward_models.scoring import Scorer, Tokeniser
 from statefactory.reward_models.training import examples_of, train
 
 LAYERS = 2  # enough for paces to compare

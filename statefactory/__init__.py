@@ -13,7 +13,6 @@ Around it:
 
     benchmark      RewardPrediction: how its pairs are built, read and fetched                  (§2, Appendix A)
     embeddings     sentence embeddings of any model, each text embedded once
-    triplets       whether an embedding tells a paraphrase from another fact                    (Eq. 14)
     truncation     what is left out where a prompt does not fit the context
     walkthrough    one trajectory step by step: which object fulfilled which part of the goal   (Table 17)
     plots, experiments
@@ -39,7 +38,7 @@ from lab.lazy import front_door
 PLACES = {
     "Entity": "statefactory.state",
     "Judge": "statefactory.predictors.judge",
-    "Monotonic": "statefactory.predictors.monotonic",
+    "Monotonic": "statefactory.predictors.baselines",
     "Pair": "statefactory.benchmark.schema",
     "Predictor": "statefactory.predictors",
     "Row": "statefactory.benchmark.schema",
@@ -53,7 +52,7 @@ PLACES = {
     "epic_distances": "statefactory.epic",
     "extract": "statefactory.extraction",
     "open_embedder": "statefactory.embeddings",
-    "read_pairs": "statefactory.benchmark.files",
+    "read_pairs": "statefactory.benchmark.schema",
     "read_published": "statefactory.benchmark.published",
     "rewards": "statefactory.routing",
     "walk": "statefactory.walkthrough",

@@ -10,14 +10,11 @@ value is the mean over its tasks, Overall the unweighted mean over domains. What
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from lab.results.statistics import Interval, bootstrap_means
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike
-
 
 ROUNDING = 1e-12  # relative to the largest reward
 
@@ -36,8 +33,6 @@ def epic_distances(
     pairs. names: of the pairs, for error messages. Raises ValueError for a pair whose lengths differ, that is
     empty, or that has a NaN or an infinite value.
     """
-    import numpy as np
-
     guess, true, lengths = _flat(predicted, truth, names)
     if not lengths.size:
         return np.zeros(0)
@@ -51,8 +46,6 @@ def epic_distances(
 
 def vary(low: ArrayLike, high: ArrayLike) -> np.ndarray:
     """Whether rewards from `low` to `high` differ by more than summing them in another order would make them."""
-    import numpy as np
-
     low, high = np.asarray(low), np.asarray(high)
     return high / 2 - low / 2 > ROUNDING / 2 * np.maximum(abs(low), abs(high))  # halves: the whole may be infinite
 
@@ -71,8 +64,6 @@ def overall(domains: Mapping[str, Sequence[float] | np.ndarray], seed: int = 0, 
 def _flat(
     predicted: Sequence[ArrayLike], truth: Sequence[ArrayLike], names: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    import numpy as np
-
     if len(predicted) != len(truth):
         raise ValueError(f"{len(predicted)} pairs were predicted, and the truth has {len(truth)}")
     guesses, truths = map(_arrays, (predicted, truth))
@@ -87,15 +78,11 @@ def _flat(
 
 
 def _arrays(side: Sequence[ArrayLike]) -> list[np.ndarray]:
-    import numpy as np
-
     arrays = [np.asarray(rewards, float) for rewards in side]
     return [rewards if rewards.ndim == 1 else rewards.ravel() for rewards in arrays]
 
 
 def _problem(guess: np.ndarray, true: np.ndarray) -> str:
-    import numpy as np
-
     if guess.size != true.size:
         return f"{guess.size} predicted rewards for {true.size} steps"
     if not guess.size:
@@ -104,15 +91,11 @@ def _problem(guess: np.ndarray, true: np.ndarray) -> str:
 
 
 def _joined(arrays: Iterable[np.ndarray]) -> np.ndarray:
-    import numpy as np
-
     return np.concatenate([*arrays, np.zeros(0)])
 
 
 def _correlations(first: np.ndarray, second: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Pearson's rho of each segment; 0 where either side is constant."""
-    import numpy as np
-
     (x, x_varies), (y, y_varies) = (_centred(values, starts, lengths) for values in (first, second))
     products, x_squares, y_squares = (np.add.reduceat(values, starts) for values in (x * y, x * x, y * y))
     norms = np.sqrt(x_squares) * np.sqrt(y_squares)
@@ -122,8 +105,6 @@ def _correlations(first: np.ndarray, second: np.ndarray, starts: np.ndarray, len
 
 def _centred(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Each segment scaled to [-1, 1] and centred, and which segments vary by more than rounding."""
-    import numpy as np
-
     low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
     # To [-1, 1] first: squares of very small or very large rewards would leave the range of floats.
     middle, half = low / 2 + high / 2, high / 2 - low / 2

@@ -7,12 +7,12 @@ from typing import Any
 
 from agents.every_prompt import WORLDS
 from lab.models.prompts import Prompt
+from statefactory.experiments.triplets import PARAPHRASE
 from statefactory.planning.prompts import choose_prompt, predict_prompt, rewarded_prompt
 from statefactory.planning.proposals import propose_prompt
 from statefactory.predictors import judge
 from statefactory.prompts import ITEMS, modules
 from statefactory.state import Attribute, Entity
-from statefactory.triplets import PARAPHRASE
 
 
 def every_prompt() -> Iterator[Prompt]:

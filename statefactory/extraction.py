@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from types import GenericAlias
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from lab.models.backbone import Backbone, MalformedAnswer
 from lab.models.prompts import Prompt
 from statefactory.prompts import ITEMS, Reasoning, modules
-from statefactory.state import Level, State, Values
+from statefactory.state import LEVELS, Level, State, Values
+
+# How a state of each level is read and written.
+TUPLES: dict[Level, Any] = {level: GenericAlias(tuple, (ITEMS.get(level, str), ...)) for level in LEVELS}
+STATES = {level: TypeAdapter(items) for level, items in TUPLES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ class Trace:
         """Plain values, each state and goal once; `read_trace` reads them back."""
         states, goals = dict.fromkeys(self.states), dict.fromkeys(self.goals)
         numbers = [{state: number for number, state in enumerate(kept)} for kept in (states, goals)]
-        adapter = _adapter(self.level)
+        adapter = STATES[self.level]
         return {
             "level": self.level,
             "states": [adapter.dump_python(state, mode="json") for state in states],
@@ -45,7 +50,7 @@ class Trace:
 
 def read_trace(record: dict[str, Any]) -> Trace:
     """A trace from its JSON."""
-    adapter = _adapter(record["level"])
+    adapter = STATES[record["level"]]
     states, goals = (list(map(adapter.validate_python, record[kind])) for kind in ("states", "goals"))
     steps = record["steps"]
     return Trace(
@@ -154,11 +159,3 @@ def trace_of(level: Level, memories: Sequence[Memory]) -> Trace:
     """The trace of successive memories."""
     states, goals = tuple(memory.state for memory in memories), tuple(memory.goal for memory in memories)
     return Trace(level, states, goals, memories[-1].malformed if memories else 0)
-
-
-@cache
-def _adapter(level: Level) -> Any:
-    from pydantic import TypeAdapter
-
-    state: Any = GenericAlias(tuple, (ITEMS.get(level, str), ...))
-    return TypeAdapter(state)

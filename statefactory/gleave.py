@@ -21,13 +21,11 @@ Actions do not enter: a step's reward is that of the state it reached.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from statefactory.epic import vary
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike
 
 
 def gleave_distances(
@@ -41,8 +39,6 @@ def gleave_distances(
     predicted, truth, observations: per pair one entry a step, positive trajectory first. Raises ValueError for
     lengths that differ.
     """
-    import numpy as np
-
     triples = zip(predicted, truth, observations, strict=True)
     return np.array([gleave_distance(p, t, o, discount) for p, t, o in triples], float)
 
@@ -62,8 +58,6 @@ def state_rewards(rewards: ArrayLike, observations: Sequence[str]) -> np.ndarray
 
     Raises ValueError unless there is one reward an observation.
     """
-    import numpy as np
-
     values = np.asarray(rewards, float).ravel()
     if values.size != len(observations):
         raise ValueError(f"{values.size} rewards for {len(observations)} observations")
@@ -75,8 +69,6 @@ def state_rewards(rewards: ArrayLike, observations: Sequence[str]) -> np.ndarray
 
 def transition_rewards(of_state: np.ndarray) -> np.ndarray:
     """The table R[s, s'] = r(s') of a reward of the state reached, shape (states, states)."""
-    import numpy as np
-
     return np.broadcast_to(of_state, (of_state.size, of_state.size))
 
 
@@ -88,7 +80,5 @@ def canonical(table: np.ndarray, discount: float) -> np.ndarray:
 
 def pearson_distance(first: np.ndarray, second: np.ndarray) -> float:
     """sqrt((1 - rho) / 2) over all entries of two tables, neither of them constant."""
-    import numpy as np
-
     rho = np.corrcoef(np.ravel(first), np.ravel(second))[0, 1]
     return float(np.sqrt((1 - np.clip(rho, -1, 1)) / 2))

@@ -20,7 +20,7 @@ from pydantic import Field
 from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields, Prompt, Shorten
 from statefactory.state import Entity, Group, Level, Values
-from statefactory.truncation import shorter_interpret, shorter_perceive, shorter_refine
+from statefactory.truncation import shortened
 
 Item = TypeVar("Item")  # Entity, Group or str: what a state of the level is made of
 Reasoning: TypeAlias = Literal["short", "full"]
@@ -131,9 +131,10 @@ def modules(level: Level) -> Modules:
     if level not in ITEMS:
         raise ValueError(f"The level {level!r} asks no model; levels that do: {', '.join(ITEMS)}")
     return Modules(
-        _prompt(level, "perceive", PerceiveFields, Perceived, shorter_perceive),
-        _prompt(level, "refine", RefineFields, Refined, shorter_refine),
-        _prompt(level, "interpret", InterpretFields, Interpreted, shorter_interpret),
+        _prompt(level, "perceive", PerceiveFields, Perceived, shortened("observation", "previous_state")),
+        # Module B: the current state repeats what still holds of the previous one.
+        _prompt(level, "refine", RefineFields, Refined, shortened("previous_state", "state")),
+        _prompt(level, "interpret", InterpretFields, Interpreted, shortened("observation", "state")),
     )
 
 

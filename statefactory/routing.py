@@ -31,15 +31,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
+from statefactory.embeddings import Embedder
 from statefactory.similarity import Alignment, Entities, Table
 from statefactory.state import Entity
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from statefactory.embeddings import Embedder
 
 Step: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]  # numbers of the goal's entities, and of the state's
 
@@ -103,8 +101,6 @@ def rewards(
     All texts of the trajectory are embedded in one batch. Raises ValueError if there are not as many goals as states,
     and what the embedder raises.
     """
-    import numpy as np
-
     if len(goals) != len(states):
         raise ValueError(f"{len(goals)} goals for {len(states)} states; there must be one of each a step")
     table, steps = _numbered(goals, states, embedder, convention)
@@ -117,8 +113,6 @@ def rewards(
 
 def matches(goal: Entities, state: Entities, embedder: Embedder, convention: Convention = PAPER) -> tuple[Match, ...]:
     """For every goal entity, which state entity it took, and why; the reward is the mean of the scores, clipped."""
-    import numpy as np
-
     table, ((wanted, offered),) = _numbered([goal], [state], embedder, convention)
     if not (goal and state):
         return tuple(_unmatched(entity) for entity in goal)
@@ -167,8 +161,6 @@ def _blocks(steps: Iterable[Step]) -> Iterator[list[Step]]:
 
 def _means(table: Table, block: Sequence[Step], convention: Convention) -> dict[Step, float]:
     """The mean of the goal entities' highest scores at each step (Eq. 7 and 9)."""
-    import numpy as np
-
     goals, states = (list(dict.fromkeys(n for step in block for n in step[side])) for side in (0, 1))
     scores = _floored(table.scores(np.array(goals), np.array(states)), convention)
     row, column = ({number: index for index, number in enumerate(numbers)} for numbers in (goals, states))
@@ -183,8 +175,6 @@ def _floored(scores: np.ndarray, convention: Convention) -> np.ndarray:
 
 
 def _finished(means: np.ndarray, convention: Convention) -> np.ndarray:
-    import numpy as np
-
     # In both conventions: a mean of raw cosines may be below 0.
     clipped = np.clip(means, 0.0, 1.0)
     if convention.decimals is None:

@@ -8,14 +8,12 @@ Source: Shen et al. 2026, §3.2.3 and Appendix B; `statefactory.routing` says wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
+from statefactory.embeddings import Embedder
 from statefactory.state import Entity
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from statefactory.embeddings import Embedder
 
 Entities: TypeAlias = Sequence[Entity]
 
@@ -67,8 +65,6 @@ class Table:
 
     def embed(self, embedder: Embedder) -> None:
         """Embed all texts in one batch. The empty one gets a vector of zeros, which is similar to nothing."""
-        import numpy as np
-
         self._identities, self._counts, self._names, self._values = (np.array(some, int) for some in self._lists)
         self._starts = np.cumsum(self._counts) - self._counts
         texts = list(self._texts)[1:]
@@ -77,16 +73,12 @@ class Table:
 
     def scores(self, goals: np.ndarray, states: np.ndarray) -> np.ndarray:
         """`align(goals, states).scores`, with only about TABLE similarities held at a time."""
-        import numpy as np
-
         pieces = int(self._counts[goals].sum() * self._counts[states].sum()) // TABLE + 1
         split = np.array_split(goals, min(pieces, goals.size))
         return np.concatenate([self.align(piece, states).scores for piece in split])
 
     def align(self, goals: np.ndarray, states: np.ndarray) -> Alignment:
         """Every goal entity with every state entity, by their numbers; both of shape (entities,) and not empty."""
-        import numpy as np
-
         wanted, per_goal = self._attributes(goals)
         offered, per_state = self._attributes(states)
         identities = self._alike(self._identities[goals], self._identities[states], empty=1.0)
@@ -122,23 +114,17 @@ class Table:
 
     def _attributes(self, entities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The numbers of the entities' attributes, one entity's after the other's, and how many each has."""
-        import numpy as np
-
         counts = self._counts[entities]
         before = np.cumsum(counts) - counts
         return np.repeat(self._starts[entities] - before, counts) + np.arange(counts.sum()), counts
 
     def _names_alike(self, wanted: np.ndarray, offered: np.ndarray) -> np.ndarray:
-        import numpy as np
-
         rows, row = np.unique(wanted, return_inverse=True)
         columns, column = np.unique(offered, return_inverse=True)
         return self._alike(rows, columns, self._empty).round(SAME)[row[:, None], column]
 
     def _alike(self, first: np.ndarray, second: np.ndarray, empty: float) -> np.ndarray:
         """The similarity of every text of one with every text of the other, by their numbers."""
-        import numpy as np
-
         cosines = _products(self._vectors[first], self._vectors[second]).clip(-1, 1)
         # Equal texts have 1 exactly, which a product in float32 misses.
         cosines[first[:, None] == second] = 1.0
@@ -149,8 +135,6 @@ class Table:
 
 def _products(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """`first @ second.T` in pieces so small that BLAS starts no threads, which on busy cores take 100 times as long."""
-    import numpy as np
-
     rows = max(1, ONE_THREAD // first.size)
     pieces = -(-len(second) // rows)
     padded = np.zeros((pieces * rows, second.shape[1]), second.dtype)
@@ -160,8 +144,6 @@ def _products(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _highest(table: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Within each stretch of columns, the column of the highest value, the first of equals; (rows, stretches)."""
-    import numpy as np
-
     starts = np.cumsum(lengths) - lengths
     highest = np.maximum.reduceat(table, starts, axis=1).repeat(lengths, axis=1)
     columns = np.where(table == highest, np.arange(table.shape[1]), table.shape[1])
@@ -170,8 +152,6 @@ def _highest(table: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 def _means(table: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Of each stretch of rows, (stretches, columns); 1 for an empty one, which leaves the identities alone."""
-    import numpy as np
-
     means = np.ones((lengths.size, table.shape[1]))
     some = lengths > 0
     if some.any():

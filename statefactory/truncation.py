@@ -15,30 +15,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from lab.models.prompts import Fields
+from lab.models.prompts import Fields, Shorten
 
 F = TypeVar("F", bound=Fields)
 MARK = " [the rest is left out]"
 LEAST_OBSERVATION = 2000  # characters of an observation that the modules keep, however large the state is
 
 
-def shorter_perceive(fields: F, characters_over: int) -> F | None:
-    """Module A's fields: the end of a long observation goes first, then the objects that were listed first."""
-    return shorter_text(fields, "observation", characters_over, LEAST_OBSERVATION) or without_oldest(
-        fields, "previous_state", characters_over
-    )
+def shortened(*names: str) -> Shorten:
+    """A `shorten` of a module's prompt: these fields go one after the other, as far as it takes.
 
+    Of an observation its end goes, of a state the objects that were listed first.
+    """
 
-def shorter_refine(fields: F, characters_over: int) -> F | None:
-    """Module B's fields: the previous state goes first, since the current state repeats what still holds of it."""
-    return without_oldest(fields, "previous_state", characters_over) or without_oldest(fields, "state", characters_over)
+    def shorten(fields: F, characters_over: int) -> F | None:
+        for name in names:
+            if name == "observation":
+                shorter = shorter_text(fields, name, characters_over, LEAST_OBSERVATION)
+            else:
+                shorter = without_oldest(fields, name, characters_over)
+            if shorter:
+                return shorter
+        return None
 
-
-def shorter_interpret(fields: F, characters_over: int) -> F | None:
-    """Module C's fields: the end of a long observation goes first, then the objects that were listed first."""
-    return shorter_text(fields, "observation", characters_over, LEAST_OBSERVATION) or without_oldest(
-        fields, "state", characters_over
-    )
+    return shorten
 
 
 def shorter_text(fields: F, name: str, characters_over: int, least: int = 0) -> F | None:

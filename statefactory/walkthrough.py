@@ -6,26 +6,24 @@ A goal is followed from step to step: an object that takes the name of another i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
 
 from lab.results.exports import readable
 from lab.results.text import shortened
-from lab.viewer.timeline import Timeline
+from lab.viewer.steps import Exchange, Step
+from lab.viewer.timeline import Timeline, cost_of, dealt
 from statefactory.benchmark.schema import Row
+from statefactory.embeddings import Embedder
 from statefactory.extraction import Trace
 from statefactory.predictors.factored import trace_rewards
 from statefactory.routing import PAPER, Convention, Match, matches
 from statefactory.state import Attribute, Entity, entities
-from statefactory.timeline import timeline
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
-    from statefactory.embeddings import Embedder
 
 EventKind: TypeAlias = Literal["anchored", "added", "rise", "fall"]
 JUMP = 0.1  # a fit that changes by this much in one step is worth a remark
@@ -107,8 +105,6 @@ class Walkthrough:
         """A row a step, as Table 17: Step (from 1), Action, Observation, State (what changed), Goal, Anchored, Reward,
         Gain (over the step before, at first over 0) and Truth. width: characters of a text.
         """
-        import numpy as np
-
         # WebShop repeats the goal on every page; to replace an empty one would put the ellipsis between all characters.
         goal = self.row.goal_description or "\0"
         return readable(
@@ -181,6 +177,46 @@ def walk(row: Row, trace: Trace, embedder: Embedder, convention: Convention = PA
     )
 
 
+def timeline(
+    row: Row, trace: Trace | None = None, rewards: Sequence[float] | None = None, exchanges: Sequence[Exchange] = (),
+    calls: int = 0,
+) -> Timeline:  # fmt: skip
+    """The trajectory as steps, with what was extracted or predicted at each, as far as it is given.
+
+    exchanges: all prompts and answers in order, where they are at hand; `calls` of them a step. Raises ValueError where
+    trace or rewards are of another number of steps.
+    """
+    count = len(row.trajectory)
+    states = [_facts(trace, index) for index in range(count)] if trace else [{}] * count
+    shown_rewards = [None] * count if rewards is None else list(rewards)
+    if not len(shown_rewards) == len(states if trace is None else trace.states) == count:
+        raise ValueError(f"{row.id} has {count} steps, and what was made of it has another number")
+    steps, before = [], 0.0
+    for index, (step, asked) in enumerate(zip(row.trajectory, dealt(exchanges, [calls] * count), strict=True)):
+        reward = shown_rewards[index]
+        predicted = "" if reward is None else f"reward {reward:.2f} ({reward - before:+.2f}), "
+        before = reward or 0.0
+        steps.append(
+            Step(
+                title=step.action, reason=f"{predicted}truth {step.reward.shaped:.2f}", action=step.action,
+                observation=step.observation, exchanges=asked, cost=cost_of(asked),
+                before=states[index - 1] if index else {}, after=states[index],
+            )
+        )  # fmt: skip
+    return Timeline(title=row.id, task=row.goal_description, steps=tuple(steps))
+
+
+def _facts(trace: Trace, index: int) -> Mapping[str, str]:
+    """Of the state and the goal at a step: object and attribute -> value."""
+    facts = {}
+    for name, state in (("", trace.states[index]), ("goal, ", trace.goals[index])):
+        for entity in entities(state):
+            facts[f"{name}{entity.identity or 'text'}"] = "; ".join(
+                f"{attribute.name} {attribute.value}" for attribute in entity.attributes
+            )
+    return facts
+
+
 def told(entity: Entity) -> str:
     """An object in words: "mug 1: location in cabinet 2, temperature hot"."""
     return _told(entity.identity, entity.attributes)
@@ -196,21 +232,13 @@ def _links(before: Sequence[Entity], now: Sequence[Entity]) -> list[int | None]:
     links: list[int | None] = [None] * len(now)
     free = list(range(len(before)))
     # All names before any attributes: else an object could be taken for its like before its own name is reached.
-    for alike in (_same_name, _same_attributes):
+    for key in (lambda entity: entity.identity, lambda entity: {attribute.name for attribute in entity.attributes}):
         for index, entity in enumerate(now):
-            link = next((number for number in free if alike(before[number], entity)), None)
+            link = next((number for number in free if key(before[number]) == key(entity)), None)
             if links[index] is None and link is not None:
                 links[index] = link
                 free.remove(link)
     return links
-
-
-def _same_name(first: Entity, other: Entity) -> bool:
-    return first.identity == other.identity
-
-
-def _same_attributes(first: Entity, other: Entity) -> bool:
-    return {attribute.name for attribute in first.attributes} == {attribute.name for attribute in other.attributes}
 
 
 def _change(entity: Entity, before: tuple[Attribute, ...] | None) -> str:

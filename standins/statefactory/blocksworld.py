@@ -3,7 +3,7 @@
 An observation names all that holds, so what is known of the blocks is replaced as a whole; a refusal changes nothing.
 Words: ("red block", position = "on top of the blue block" | "on the table" | "in the hand", top = "clear" | "covered")
 and ("hand", content = "empty" | "red block"). A position is in the observation's own words (see
-`statefactory.experiments.wordings`).
+`statefactory.experiments.scoring`).
 """
 
 from __future__ import annotations

@@ -8,9 +8,8 @@ stands in `statefactory.benchmark.labels`. From the shell: python -m statefactor
 from __future__ import annotations
 
 from statefactory.benchmark.build import Built, build, build_all, data_of
-from statefactory.benchmark.files import read_pairs, read_rows, write_rows
 from statefactory.benchmark.published import read_published
-from statefactory.benchmark.schema import DOMAINS, Pair, Reward, Row, StepRecord
+from statefactory.benchmark.schema import DOMAINS, Pair, Reward, Row, StepRecord, read_pairs, read_rows, write_rows
 
 __all__ = [
     "DOMAINS",

@@ -12,7 +12,7 @@ from lab.machine.faults import MissingData
 from lab.runs.run import RunBusy
 from statefactory.benchmark.build import BuildFailed, build
 from statefactory.benchmark.domains import BY_NAME
-from statefactory.benchmark.held_out import held_out
+from statefactory.benchmark.other_tasks import held_out
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from threading import RLock
 from typing import Any
+from unittest.mock import patch
 
 from lab.machine import progress
 from lab.machine.files import sha256_of, write_atomically
 from lab.machine.paths import ROOT
+from lab.machine.scratch import scratch_folder
 from lab.machine.versions import code_hash
 from lab.runs.execution import Played, play_all
+from lab.runs.experiment import spread
 from lab.runs.run import Episode, Manifest, Run, when_free
-from statefactory.benchmark.domains import BY_NAME, Domain, named
-from statefactory.benchmark.files import FORMATS, read_pairs, read_rows, write_rows
-from statefactory.benchmark.held_out import held_out as held_out_domain
-from statefactory.benchmark.opened import OpenDomain, close_all, opened
-from statefactory.benchmark.schema import DOMAINS, Pair, Row, read_row
+from statefactory.benchmark.domains import BY_NAME, Domain, Replan, named
+from statefactory.benchmark.other_tasks import held_out as held_out_domain
+from statefactory.benchmark.schema import DOMAINS, FORMATS, Pair, Row, read_pairs, read_row, read_rows, write_rows
 from statefactory.benchmark.trajectories import NoNegative, make_pair
-from worlds.base import NoSolution
+from worlds.base import Expert, ListingWorld, NoSolution
 from worlds.textworld.games import NoCompiler
 
 SHIPPED = ROOT / "data" / "synthetic" / "rewardprediction"  # synthetic pairs of seed 0 and how they were built
@@ -84,7 +85,7 @@ def build_all(
     """Build the domains one after the other, or take what is kept. Raises as `build` does.
 
     data: "auto" is official where all the domains have it, so that a table never mixes both. TextWorld is left out,
-    with a note, on a machine that its compiler does not run on. held_out: `statefactory.benchmark.held_out`'s tasks.
+    with a note, on a machine that its compiler does not run on. held_out: `statefactory.benchmark.other_tasks`'s tasks.
     """
     if data == "auto":
         kinds = {BY_NAME[name].resolve(data) for name in domains}  # all of them: a damaged one is told in any case
@@ -107,6 +108,46 @@ def data_of(built: Mapping[str, Built]) -> str:
         mixture = " and ".join(sorted(kinds)) or "nothing"
         raise ValueError(f"these domains were built from {mixture}; build them together")
     return kinds.pop()
+
+
+@dataclass(frozen=True)
+class OpenDomain:
+    """An open world, the sampled tasks by id, and the expert. source, replan: see `Domain`."""
+
+    world: ListingWorld
+    tasks: Mapping[str, Any]
+    expert: Expert
+    source: str
+    replan: Replan
+
+    def plan(self, task: Any, begun: Sequence[str] = ()) -> Sequence[str]:
+        """The expert's actions, after those that were just played in the world."""
+        plan = self.expert.actions(task)
+        return self.replan(self.world, task, plan, begun) if begun else plan
+
+
+_open: dict[tuple[str, bool, str, int, int], OpenDomain] = {}
+
+
+def opened(domain: Domain, data: str, seed: int, limit: int = 0) -> OpenDomain:
+    """The domain's world in this process, started at the first call with these arguments."""
+    key = (domain.name, domain.held_out, data, seed, limit)
+    if key not in _open:
+        from tqdm import tqdm
+
+        # A lock of this process alone: the default is a semaphore shared by all, which a worker that is killed leaks.
+        tqdm.set_lock(RLock())
+        world = domain.load(data, seed)
+        chosen = domain.choose(world, data, seed)
+        tasks = {task.id: task for task in spread(sorted(chosen, key=lambda task: task.id), limit)}
+        _open[key] = OpenDomain(world, tasks, domain.expert(world, data), domain.sources[data], domain.replan)
+    return _open[key]
+
+
+def close_all() -> None:
+    """Close every open world of this process."""
+    while _open:
+        _open.popitem()[1].world.close()
 
 
 @dataclass(frozen=True)
@@ -168,7 +209,9 @@ def _built(job: Job, folder: Path, workers: int, show_progress: bool) -> Built:
     manifest = job.manifest()
     started = time.monotonic()
     with Run(folder / "runs" / f"{job.domain.name} n={len(manifest.tasks)} {manifest.digest[:6]}", manifest) as run:
-        with _scratch(run.folder / "scratch"):
+        tempfile.gettempdir()  # this process keeps the place that it has for temporary files
+        # Worker processes are ended by a signal, and cannot tidy up after them.
+        with scratch_folder("temporary-", run.folder) as scratch, patch.dict(os.environ, TMPDIR=str(scratch)):
             try:
                 play_all(run, partial(play, job), workers, show_progress=show_progress)
             finally:
@@ -255,21 +298,3 @@ def _shipped(job: Job) -> Built | None:
 
 def _about(job: Job, folder: Path) -> Path:
     return folder / f"{job.domain.name}.about.json"
-
-
-@contextmanager
-def _scratch(folder: Path) -> Iterator[None]:
-    """Temporary files go here meanwhile: worker processes are ended by a signal, and cannot tidy up after them."""
-    tempfile.gettempdir()  # this process keeps the place that it has
-    before = os.environ.get("TMPDIR")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    os.environ["TMPDIR"] = str(folder)
-    try:
-        yield
-    finally:
-        os.environ.pop("TMPDIR")
-        if before is not None:
-            os.environ["TMPDIR"] = before
-        with suppress(OSError):
-            shutil.rmtree(folder)

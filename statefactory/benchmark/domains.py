@@ -37,7 +37,7 @@ class Domain:
     for without any data, since the world generates it. code, packages, files: folders of this repository, installed
     packages and, by data, data files that the result depends on. replan: the expert's plan after random steps; by
     default the usual one, which may then fail. admissible, refusals: how a plan's failing step is told (see Recipe).
-    held_out: whether its tasks are those of `statefactory.benchmark.held_out`.
+    held_out: whether its tasks are those of `statefactory.benchmark.other_tasks`.
     """
 
     name: str
@@ -73,6 +73,11 @@ def named(name: str) -> Domain:
     if name not in BY_NAME:
         raise ValueError(f"RewardPrediction has no domain {name!r}; there are: {', '.join(BY_NAME)}")
     return BY_NAME[name]
+
+
+def title(name: str) -> str:
+    """A domain's name as the paper writes it."""
+    return BY_NAME[name].title
 
 
 def _alfworld(world: ListingWorld, data: str, seed: int) -> list[Any]:

@@ -60,16 +60,13 @@ class Rule:
             return clipped
         steps = len(clipped) - padding.before - padding.after
         linear = [step / steps for step in range(1, steps + 1)]
-        return [0.0] * padding.before + linear + self._after(clipped[padding.before + steps :])
+        last = clipped[padding.before + steps :]
+        after = {"native": last, "kept": [1.0] * len(last), "zero": [0.0] * len(last)}
+        return [0.0] * padding.before + linear + after[self.after]
 
     def shaped_negative(self, native: Sequence[float]) -> list[float]:
         """The ground truth of a negative."""
         return [clip(score) if self.negative == "native" else 0.0 for score in native]
-
-    def _after(self, clipped: Sequence[float]) -> list[float]:
-        if self.after == "native":
-            return list(clipped)
-        return [1.0 if self.after == "kept" else 0.0] * len(clipped)
 
 
 @dataclass(frozen=True, slots=True)

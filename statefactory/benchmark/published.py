@@ -10,9 +10,8 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from lab.machine.datasets import Dataset, Report, UnexpectedData
 from lab.machine.faults import MissingData
@@ -79,7 +78,10 @@ def _files(folder: Path) -> Iterator[Path]:
 def _read(path: Path, domain: str) -> Row:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        trajectory = [_one_text(step) for step in record["trajectory"]]
+        # The official alfworld.py reads `observations[i][0]`, a list of one, where the README has a text; both occur.
+        texts = [step["observation"] for step in record["trajectory"]]
+        texts = ["\n".join(text) if isinstance(text, list) else text for text in texts]
+        trajectory = [{**step, "observation": text} for step, text in zip(record["trajectory"], texts, strict=True)]
         goal = record["goal_description"]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is no RewardPrediction trajectory: {error!r}") from None
@@ -92,13 +94,6 @@ def _read(path: Path, domain: str) -> Row:
         },
         str(path),
     )  # fmt: skip
-
-
-def _one_text(step: Mapping[str, Any]) -> dict[str, Any]:
-    """A step whose observation is a text; some files have a list of one."""
-    observation = step["observation"]
-    # The official alfworld.py reads `observations[i][0]`, a list of one, where the README has a text; both occur.
-    return {**step, "observation": "\n".join(observation) if isinstance(observation, list) else observation}
 
 
 DATASET = Dataset(

@@ -1,15 +1,32 @@
-"""The records of the benchmark: the published fields, and what our rows say about where a trajectory comes from."""
+"""The records of the benchmark and its files.
+
+A row has the published fields, and what ours says about where a trajectory comes from. A domain is one JSONL and one
+Parquet file, with the same rows in the same order; both load with `datasets.load_dataset("json" or "parquet",
+data_files=...)`. The same rows give the same bytes.
+"""
 
 from __future__ import annotations
 
+import io
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
+from pathlib import Path
 from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import TypeAdapter, ValidationError
+
+from lab.machine.faults import MissingData
+from lab.machine.files import write_atomically
+from lab.machine.paths import shown
+from lab.machine.reading import damaged
 
 Kind = Literal["positive", "negative"]
 DOMAINS = ("alfworld", "scienceworld", "webshop", "blocksworld", "textworld")  # the order of the paper's Table 3
+FORMATS = ("jsonl", "parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +79,11 @@ class Row:
         return [step.observation for step in self.trajectory]
 
     @property
+    def steps(self) -> tuple[tuple[str, str], ...]:
+        """Each action with the observation that it led to."""
+        return tuple((step.action, step.observation) for step in self.trajectory)
+
+    @property
     def shaped(self) -> list[float]:
         """The ground truth, one value a step."""
         return [step.reward.shaped for step in self.trajectory]
@@ -69,6 +91,9 @@ class Row:
     def to_json(self) -> dict[str, Any]:
         """Plain values; `read_row` reads them back."""
         return asdict(self)
+
+
+ROW = TypeAdapter(Row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +124,8 @@ class Pair:
 
 def read_row(record: Mapping[str, Any], where: str = "a row") -> Row:
     """A row from JSON. Raises ValueError naming `where` and the fields that are wrong."""
-    from pydantic import ValidationError
-
     try:
-        return _adapter().validate_python(dict(record))
+        return ROW.validate_python(dict(record))
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
         raise ValueError(f"{where} is no RewardPrediction trajectory: {wrong}") from None
@@ -125,8 +148,51 @@ def pairs_of(rows: Iterable[Row]) -> list[Pair]:
     return pairs
 
 
-@cache
-def _adapter() -> Any:
-    from pydantic import TypeAdapter
+def write_rows(folder: Path, domain: str, rows: Iterable[Row]) -> tuple[Path, Path]:
+    """Write `<domain>.jsonl` and `<domain>.parquet`, sorted by id, each whole or not at all."""
+    ordered = sorted(rows, key=lambda row: row.id)
+    jsonl, parquet = (folder / f"{domain}.{name}" for name in FORMATS)
+    lines = (json.dumps(row.to_json(), ensure_ascii=False) + "\n" for row in ordered)
+    write_atomically(jsonl, "".join(lines).encode())
+    write_parquet(parquet, ordered)
+    return jsonl, parquet
 
-    return TypeAdapter(Row)
+
+def read_rows(path: Path, command: str = "python -m statefactory.benchmark build") -> list[Row]:
+    """The rows of a file. command: that builds it, for errors.
+
+    Raises MissingData, DamagedFile, or ValueError naming the file and row.
+    """
+    if not path.exists():
+        raise MissingData(f"{shown(path)} is not there; build it with: {command}")
+    try:
+        if path.suffix == ".parquet":
+            records = pq.read_table(path).to_pylist()
+        else:
+            # Not splitlines: it also breaks at U+2028 and its like, which stand unescaped in texts.
+            records = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+    except (OSError, ValueError) as error:  # pyarrow's are both
+        raise damaged(path, error, f"Delete it, and build it: {command}") from None
+    return [read_row(record, f"{path.name}, row {number}") for number, record in enumerate(records, 1)]
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """The pairs of a file, sorted by task."""
+    return pairs_of(read_rows(path))
+
+
+def write_parquet(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows in their order."""
+    reward = pa.struct([("raw", pa.float64()), ("shaped", pa.float64()), ("is_expert", pa.bool_())])
+    step = pa.struct([("action", pa.string()), ("observation", pa.string()), ("reward", reward)])
+    texts = ("id", "domain", "task", "kind", "source", "data")
+    schema = pa.schema(
+        [(name, pa.string()) for name in texts]
+        + [("seed", pa.int64()), ("initial_observation", pa.string()), ("goal_description", pa.string())]
+        + [("trajectory", pa.list_(step))]
+    )
+    buffer = io.BytesIO()
+    # Arrow alone, with the types spelt out: a table from pandas carries versions in it, and guesses types from values.
+    table = pa.Table.from_pylist([row.to_json() for row in rows], schema=schema)
+    pq.write_table(table, buffer, compression="zstd")
+    write_atomically(path, buffer.getvalue())

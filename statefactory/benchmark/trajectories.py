@@ -192,41 +192,28 @@ def play_negative(world: ListingWorld, task: Any, expert: Sequence[str], steps: 
     """
     faults: Counter[str] = Counter()
     for attempt in range(recipe.negatives):
-        walk = _RandomWalk(world, task, recipe.random(task.id, "negative", attempt))
-        fault = ""
-        while len(walk.moves) < steps and not fault:
-            fault = fault_of(walk.moves, expert, recipe.segment) if walk.go() else "ended early"
+        random, moves, taken_back, fault = recipe.random(task.id, "negative", attempt), list[Move](), 0, ""
+        initial = world.reset(task).text
+        while len(moves) < steps and not fault:
+            # Uniform among the valid actions (A.1: the full set) that do not fail. Drawn without replacement: what
+            # failed is not drawn a second time, and the others stay equally likely.
+            actions, fault = list(world.valid_actions()), "ended early"
+            while actions and fault == "ended early":
+                move = play(world, actions.pop(random.randrange(len(actions))))
+                if not move.over or move.reaches_goal:
+                    moves.append(move)
+                    fault = fault_of(moves, expert, recipe.segment)
+                    continue
+                taken_back += 1
+                # Worlds have no undo: the walk is played again from its start.
+                world.reset(task)
+                for earlier in moves:
+                    world.step(earlier.action)
         if not fault:
-            return Negative(walk.initial, tuple(walk.moves), attempt, walk.taken_back)
+            return Negative(initial, tuple(moves), attempt, taken_back)
         faults[fault] += 1
     reasons = ", ".join(f"{times} {fault}" for fault, times in sorted(faults.items()))
     raise NoNegative(f"none of {recipe.negatives} random trajectories of {task.id} is a negative: {reasons}")
-
-
-class _RandomWalk:
-    """A random walk from the start of a task that goes on after failures, by taking them back."""
-
-    def __init__(self, world: ListingWorld, task: Any, random: Random) -> None:
-        self._world, self._task, self._random = world, task, random
-        self.initial = world.reset(task).text
-        self.moves: list[Move] = []
-        self.taken_back = 0
-
-    def go(self) -> bool:
-        """One step, uniform among the valid actions (A.1: the full set) that do not fail. False if there is none."""
-        actions = list(self._world.valid_actions())
-        # Draw without replacement: what failed is not drawn a second time, and the others stay equally likely.
-        while actions:
-            move = play(self._world, actions.pop(self._random.randrange(len(actions))))
-            if not move.over or move.reaches_goal:
-                self.moves.append(move)
-                return True
-            self.taken_back += 1
-            # Worlds have no undo: the walk is played again from its start.
-            self._world.reset(self._task)
-            for earlier in self.moves:
-                self._world.step(earlier.action)
-        return False
 
 
 def fault_of(moves: Sequence[Move], expert: Sequence[str], segment: int) -> str:

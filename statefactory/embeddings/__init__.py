@@ -16,14 +16,13 @@ Source: Shen et al. 2026, Appendices C.4 and C.5.3.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+import numpy as np
 
 from statefactory.embeddings import weights
 from statefactory.embeddings.cache import Cached, VectorFile
-from statefactory.embeddings.vectors import MissingEmbedder
-
-if TYPE_CHECKING:
-    import numpy as np
+from statefactory.embeddings.weights import MissingEmbedder
 
 __all__ = ["DEFAULT", "Embedder", "MissingEmbedder", "known", "open_embedder"]
 

@@ -1,25 +1,27 @@
-"""Cache of embeddings: in memory for this process, and in one SQLite file shared by all processes."""
+"""Cache of embeddings: in memory for this process, and in one SQLite file shared by all processes.
+
+What a model gives is validated: one finite vector of length 1 for each text, or an error that names the text.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from lab.machine import progress
 from lab.machine.paths import answer_cache
 from lab.machine.reading import checksum
 from lab.models.cache import Database, note_damaged, tell_damaged
-from statefactory.embeddings.vectors import unit
-
-if TYPE_CHECKING:
-    import numpy as np
 
 KEYS_A_QUERY = 500  # SQLite before 3.32 takes 999 parameters in a statement
 IN_MEMORY = 200_000  # vectors; of 384 numbers each, 300 MB
+SHOWN = 80  # characters of a text in an error
 
 
 class Model(Protocol):
@@ -50,8 +52,6 @@ class VectorFile(Database):
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, np.ndarray]:
         """The vectors of the cache hits. Raises Unavailable."""
-        import numpy as np
-
         rows: list[tuple[bytes, bytes, int]] = []
         try:
             for start in range(0, len(keys), KEYS_A_QUERY):
@@ -74,20 +74,17 @@ class VectorFile(Database):
         rows = [(key, blob, checksum(key, blob)) for key, blob in data]
         try:
             with self._connection() as connection:
-                self._write(connection, rows)
+                # A lock taken at once waits for other writers; one that is upgraded later fails where two do the same.
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    # Replace: a vector that failed its checksum still has the key.
+                    connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+                    connection.execute("COMMIT")
+                except BaseException:
+                    connection.execute("ROLLBACK")
+                    raise
         except (sqlite3.Error, OSError) as error:
             self._not_kept("embeddings", error)
-
-    def _write(self, connection: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes, int]]) -> None:
-        # A lock taken at once waits for other writers; one that is upgraded later fails where two do the same.
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            # Replace: a vector that failed its checksum still has the key.
-            connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
 
 
 class Cached:
@@ -96,25 +93,20 @@ class Cached:
     cut: different texts so far, in this process, of which the model reads the beginning alone. The first are reported.
     """
 
-    cut: int
-
-    _memory: dict[str, np.ndarray]
-    _size: int | None
-    _known_as: str | None
-
     def __init__(self, model: Model, file: VectorFile | None = None) -> None:
         self.model = model
         self.name = model.name
         self.file = VectorFile() if file is None else file
-        self._begin()
+        self.cut, self._lock = 0, threading.Lock()
+        self._memory: dict[str, np.ndarray] = {}
+        self._size: int | None = None
+        self._known_as: str | None = None
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors of length 1, float32, shape (len(texts), dimension); row i is that of texts[i].
 
         Raises ValueError, Unavailable, and what the model raises where it has to be asked.
         """
-        import numpy as np
-
         if not len(texts):
             return np.zeros((0, 0), np.float32)
         memory = self._memory
@@ -130,7 +122,7 @@ class Cached:
                 # A new one, not emptied: threads outside the lock may be reading the old one.
                 self._memory = {}
             unknown = [text for text in dict.fromkeys(texts) if text not in self._memory]
-            keys = {text: _key(self._identity(), text) for text in unknown}
+            keys = {text: self._key(text) for text in unknown}
             self._count_cut(unknown)
             kept = self.file.read(list(keys.values()))
             known = {text: kept[key] for text, key in keys.items() if key in kept}
@@ -161,22 +153,39 @@ class Cached:
             )
         self._size = next(iter(sizes), None)
 
-    def _identity(self) -> str:
+    def _key(self, text: str) -> bytes:
         if self._known_as is None:
             self._known_as = self.model.identity()
-        return self._known_as
+        return hashlib.sha256(f"{self._known_as}\0{text}".encode("utf-8", "surrogatepass")).digest()
 
-    def _begin(self) -> None:
-        self._memory, self._lock, self.cut = {}, threading.Lock(), 0
-        self._size = self._known_as = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"model": self.model, "name": self.name, "file": self.file}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._begin()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Cached, (self.model, self.file)
 
 
-def _key(identity: str, text: str) -> bytes:
-    return hashlib.sha256(f"{identity}\0{text}".encode("utf-8", "surrogatepass")).digest()
+def sendable(text: str) -> str:
+    """The text without lone surrogates, which no tokenizer and no server takes."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def unit(vectors: Any, texts: Sequence[str], name: str) -> np.ndarray:
+    """The vectors at length 1, float32, of shape (len(texts), dimension).
+
+    name: of the model, for errors. Raises ValueError for another number of vectors than of texts, vectors of
+    different sizes, and one with a NaN, an infinite value, or length 0.
+    """
+    if len(vectors) != len(texts):
+        raise ValueError(f"{name} gave {len(vectors)} vectors for {len(texts)} texts")
+    try:
+        # Not float32 yet: the square of 1e30 would be infinite, and that of 1e-30 nothing.
+        array = np.asarray(vectors, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} gave something else than vectors of one size: {error}") from None
+    if array.ndim != 2 or not array.shape[1]:
+        raise ValueError(f"{name} gave an array of shape {array.shape} for {len(texts)} texts")
+    lengths = np.linalg.norm(array, axis=1, keepdims=True)
+    usable = np.isfinite(lengths[:, 0]) & (lengths[:, 0] > 0)
+    if not usable.all():
+        first = int(np.argmin(usable))
+        fault = "of length 0" if lengths[first, 0] == 0 else "with a NaN or infinite value"
+        raise ValueError(f"{name} gave a vector {fault} for the text {texts[first][:SHOWN]!r}")
+    return (array / lengths).astype(np.float32)

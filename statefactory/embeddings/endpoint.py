@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from lab.machine.secrets import clean_address
 from lab.models.client import Client, EndpointError, NotThisApi, body_json, gets_through, refused, with_retries
 from lab.models.endpoint import PATIENCE, TIMEOUT
 from lab.models.parsing import error_in
 from lab.models.servers import client_settings, stated_address
-from statefactory.embeddings.vectors import sendable, unit
-
-if TYPE_CHECKING:
-    import numpy as np
+from statefactory.embeddings.cache import sendable, unit
 
 BATCH = 256  # texts a request
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from lab.machine.doctor import INSTALL
 from statefactory.embeddings import weights
-from statefactory.embeddings.vectors import MissingEmbedder, sendable, unit
-
-if TYPE_CHECKING:
-    import numpy as np
+from statefactory.embeddings.cache import sendable, unit
+from statefactory.embeddings.weights import MissingEmbedder
 
 BATCH = 64  # texts that go through the network at once
 ADDED = 8  # tokens that a tokenizer adds to a text, at most
@@ -83,11 +84,10 @@ def _loaded(folder: str, modules: int | None, device: str) -> Any:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging
     except ImportError as error:
         raise MissingEmbedder(f"Embedding needs sentence-transformers ({error}). Install it: {INSTALL}") from error
     try:
-        with _quiet(logging):
+        with quiet():
             model = SentenceTransformer(folder, device=device, local_files_only=True)
     except (OSError, ValueError, KeyError) as error:
         raise MissingEmbedder(
@@ -98,14 +98,18 @@ def _loaded(folder: str, modules: int | None, device: str) -> Any:
 
 
 @contextmanager
-def _quiet(logging: Any) -> Iterator[None]:
-    """No bar, and only errors are said meanwhile: a load takes a second."""
-    level, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+def quiet() -> Iterator[None]:
+    """No bars of transformers and only errors meanwhile; trl uses names that it deprecates."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
     finally:
         logging.set_verbosity(level)
-        if bar:
+        if bars:
             logging.enable_progress_bar()

@@ -13,10 +13,13 @@ from functools import cache
 from pathlib import Path
 
 from lab.machine import weights
-from lab.machine.faults import MissingData
-from statefactory.embeddings.vectors import MissingEmbedder
+from lab.machine.faults import MissingData, Unavailable
 
 NEVER_READ = ("onnx/*", "openvino/*", "coreml/*", "*.h5", "*.ot", "*.msgpack", "*.gguf")
+
+
+class MissingEmbedder(Unavailable):
+    """An embedding model, or what runs it, is not here; the message says what to do."""
 
 
 @dataclass(frozen=True)

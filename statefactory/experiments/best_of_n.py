@@ -15,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import pandas as pd
 
 from agents.experiments import attempts
 from agents.experiments.attempts import Attempt, attempt_of, task_of
@@ -25,14 +27,11 @@ from lab.results import tables
 from lab.runs import collecting
 from lab.runs.run import Episode
 from lab.runs.study_results import Results
+from statefactory.benchmark.domains import title
 from statefactory.experiments.rivals import ORACLE, TRUE_SCORE, PredictorExperiment, answering, evidence
 from statefactory.experiments.scoring import STANDARD, Scoring, embedder_of
-from statefactory.experiments.statistics import title
 from statefactory.extraction import read_trace
 from statefactory.predictors.factored import trace_rewards
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 When = Literal["at the end", "midway"]
 END: When = "at the end"
@@ -163,8 +162,6 @@ def lengths(worlds: Sequence[attempts.Results]) -> pd.DataFrame:
     success: percent of all attempts. tasks where some succeed: those in which a choice matters. AUC: how often, within
     a task, an attempt that succeeded is shorter than one that did not, ties counted half; 0.5 tells nothing.
     """
-    import pandas as pd
-
     lines = []
     for made in worlds:
         tasks = made.attempts().values()

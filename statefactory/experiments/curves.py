@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pandas as pd
+
 from lab.results import plots, tables
 from statefactory.epic import epic_distance
 from statefactory.predictors import Predictor
 from worlds.base import Step
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 

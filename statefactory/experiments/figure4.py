@@ -1,57 +1,79 @@
-"""Figure 4: one pair of synthetic data, extracted and scored step by step."""
+"""Figure 4: one pair, followed by a predictor and scored step by step."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+
+import numpy as np
 
 from lab.models.connect import connected
 from lab.models.engines import routed
-from statefactory.benchmark import build_all
-from statefactory.experiments.predictions import EXTRACTING, INSTRUCTIONS
+from statefactory.benchmark import Pair, build_all
+from statefactory.benchmark.domains import named
+from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS
 from statefactory.experiments.scoring import embedder_of
-from statefactory.extraction import extract
-from statefactory.predictors.factored import trace_rewards
+from statefactory.extraction import Trace, read_trace
+from statefactory.predictors import METHODS, PredictorSettings, operators_of
 from statefactory.state import Values
 from statefactory.walkthrough import Walkthrough, walk
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True)
 class PairWalkthrough:
     """positive: step by step. negative: the rewards of the pair's random trajectory, shape (steps,)."""
 
-    goal: str
     positive: Walkthrough
     negative: np.ndarray
     evidence: str
     note: str
 
+    @property
+    def goal(self) -> str:
+        return self.positive.row.goal_description
+
+
+@cache
+def pairs_of(domain: str, data: str, seed: int) -> list[Pair]:
+    """A domain's pairs, sorted by task. Raises ValueError for an unknown domain, and as `build_all`."""
+    title, built = named(domain).title, build_all(data, seed, domains=(domain,))
+    if domain not in built:
+        raise ValueError(f"{title} cannot be built on this machine; pick another world")
+    return built[domain].pairs()
+
+
+def pair_of(domain: str, number: int, data: str, seed: int) -> Pair:
+    """The pair of that number. Raises as `pairs_of`, and ValueError for a number that there is not."""
+    pairs = pairs_of(domain, data, seed)
+    if not 0 <= number < len(pairs):
+        raise ValueError(f"{domain} has no pair {number}; its pairs are 0 to {len(pairs) - 1}")
+    return pairs[number]
+
 
 def walked(
     domain: str, number: int, engine: str, embedding: str, seed: int = 0, engines: Mapping[str, str] | None = None,
-    values: Values = "fragments",
+    values: Values = "fragments", method: str = "statefactory", data: str = "synthetic",
 ) -> PairWalkthrough:  # fmt: skip
-    """The pair of that number among the domain's synthetic pairs, sorted by task. Raises ValueError if there is none.
+    """Let a predictor follow both trajectories of a pair. Raises as `pair_of`, and as an experiment does.
 
     values: of attributes, see `statefactory.extraction.extract`; Table 17 prints fragments. engines: as of an
-    experiment, who answers single operators instead; BadEngine for one that there is not.
+    experiment, who answers single operators instead; BadEngine for one that there is not. method: of `METHODS`.
     """
-    backbone = connected(str(routed(engine, engines or {}, EXTRACTING, "StateFactory")))
-    pairs = build_all("synthetic", seed, domains=(domain,))[domain].pairs()
-    if not 0 <= number < len(pairs):
-        raise ValueError(f"{domain} has no synthetic pair {number}; its pairs are 0 to {len(pairs) - 1}")
-    pair, embedder = pairs[number], embedder_of(embedding)
-    traces = [
-        extract(backbone, row.goal_description, row.actions, row.observations, values=values,
-                instruction=INSTRUCTIONS.get(domain, "")) for row in (pair.positive, pair.negative)
-    ]  # fmt: skip
-    answering = backbone.engine
-    note = f"{answering.evidence} · {answering.label} · synthetic data · {pair.task}"
-    walkthrough = walk(pair.positive, traces[0], embedder)
-    return PairWalkthrough(
-        pair.positive.goal_description, walkthrough, trace_rewards(traces[1], embedder), answering.evidence, note
-    )
+    pair, operators, title = pair_of(domain, number, data, seed), operators_of(method), METHODS[method].title
+    backbone = connected(str(routed(engine, engines or {}, operators, title)))
+    predictor = METHODS[method].make(backbone, PredictorSettings(INSTRUCTIONS.get(domain, ""), values))
+    walks = []
+    for row in (pair.positive, pair.negative):
+        memories = predictor.follow(row.goal_description, row.actions, row.observations)[1:]
+        if method in EXTRACTIONS:
+            walks.append(walk(row, read_trace(predictor.result(memories)["trace"]), embedder_of(embedding)))
+        else:
+            # Who extracts no state has none to match: the curve is drawn, and an empty goal.
+            nothing = ((),) * len(memories)
+            walks.append(Walkthrough(row, Trace("raw", nothing, nothing), predictor.scores(memories), nothing))
+    answering = backbone.engine.among(operators)
+    asked = [answering.evidence, answering.label] if operators else []
+    named_as = [title] if method != "statefactory" else []
+    note = " · ".join([*asked, *named_as, f"{pair.positive.data} data", pair.task])
+    return PairWalkthrough(walks[0], walks[1].rewards, answering.evidence, note)

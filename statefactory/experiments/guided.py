@@ -22,15 +22,12 @@ from lab.results.outcomes import Judged
 from lab.runs.experiment import BadSetting
 from lab.runs.run import Episode
 from statefactory.experiments.predictions import INSTRUCTIONS, JUDGING
-from statefactory.planning.guides import Actions, AtRandom, Oracle, nearer
-from statefactory.planning.lookahead import Lookahead
-from statefactory.planning.paths import Path
+from statefactory.planning.lookahead import Exact, Lookahead, Prompted
 from statefactory.planning.prompts import CHOOSE, PREDICT
 from statefactory.planning.rewarded import FEWEST, K, rewarded
-from statefactory.planning.world_models import Exact, Prompted
 from statefactory.predictors import METHODS as PREDICTORS
-from statefactory.predictors import Predictor, PredictorSettings
-from statefactory.predictors.monotonic import Monotonic
+from statefactory.predictors import Path, Predictor, PredictorSettings
+from statefactory.predictors.baselines import Actions, AtRandom, Monotonic, Oracle
 from statefactory.reward_models import adapters, backbones
 from statefactory.reward_models.adapters import SHIPPED
 from statefactory.reward_models.predictor import LearnedReward
@@ -199,6 +196,16 @@ class ScienceWorld(Guided, acting_worlds.ScienceWorld):
 
     def progress(self, task: Any, pool: Pool) -> Progress:
         return lambda actions: pool.at(actions).score
+
+
+def nearer(left: int, at_first: int) -> float:
+    """The progress of somebody who is `left` steps from the goal, and was `at_first`: 1 there, a half at the beginning.
+
+    Not 0 at the beginning, so that leading away from it is seen, too; 0 at twice the distance and further.
+    """
+    if at_first == 0:
+        return 1.0 if left == 0 else 0.0
+    return max(0.0, 1 - left / (2 * at_first))
 
 
 WORLDS: Mapping[str, Any] = {"AlfWorld": AlfWorld, "BlocksWorld": BlocksWorld, "ScienceWorld": ScienceWorld}

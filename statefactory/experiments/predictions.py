@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from lab.models import engines
 from lab.models.backbone import Backbone, Ledger
@@ -29,10 +31,7 @@ from statefactory.predictors.factored import StateFactory
 from statefactory.predictors.judge import Judge, Mode
 from statefactory.prompts import Reasoning
 from statefactory.state import Level, Values
-from statefactory.timeline import timeline
-
-if TYPE_CHECKING:
-    import numpy as np
+from statefactory.walkthrough import timeline
 
 # Part of each prompt of a world. The official program has such a text for WebShop alone. In our own words: what it says
 # of the shop and of the goal, which it wants to hold the purchased product and the confirmation page; and what it does
@@ -82,7 +81,7 @@ class PredictionExperiment(Experiment):
 
     values, reasoning: see `statefactory.extraction.Extractor`. limit: how many pairs, 0 for all. shortest: take the
     shortest pairs, else pairs spread evenly over the tasks. seed: of the benchmark and of noise.
-    held_out: pairs of tasks that no rule was written on (`statefactory.benchmark.held_out`).
+    held_out: pairs of tasks that no rule was written on (`statefactory.benchmark.other_tasks`).
     """
 
     domain: str = "alfworld"

@@ -11,7 +11,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from lab.machine.faults import MissingData
 from lab.machine.files import sha256_of
@@ -28,28 +31,26 @@ from statefactory.reward_models.evaluation import (
     FILE,
     MONOTONIC,
     RIDGES,
+    controlled,
     distances,
     frame,
     joined,
     read,
-    rewards,
     summary,
 )
-from statefactory.reward_models.predictor import ANOTHER, NO_GOAL, OWN, LearnedReward, PrefixPredictor, with_controls
-from statefactory.reward_models.preferences.pairs import (
+from statefactory.reward_models.pairs import (
     ALL,
     TRAININGS,
+    build_pairs,
     default_folder,
-    preferences,
-    read_preferences,
+    file_of,
+    read_in_order,
+    training_files,
 )
+from statefactory.reward_models.predictor import ANOTHER, NO_GOAL, OWN, LearnedReward, PrefixPredictor
 from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
 from statefactory.reward_models.recipe import changes as recipe_changes
 from statefactory.reward_models.training import train
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
 
 TRAINED_ON = TRAININGS
 LORA, (RIDGE, RIDGE_BLIND, RIDGE_COUNTS) = "LoRA", RIDGES.values()
@@ -220,9 +221,6 @@ def increases(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE), se
     Intervals are bootstraps over pairs, which all models share. Raises ValueError for a model without predictions of
     all six trainings on all five domains.
     """
-    import numpy as np
-    import pandas as pd
-
     rows = tables.published("Table 1", "statefactory").set_index(["method", "metric"])["value"]
     published = [[rows[_method(LORA, name), scores.metric(domain)] for domain in DOMAINS] for name in TRAINED_ON]
     increase = {name: 100 * float(rule(np.array(published)).mean()) for name, rule in INCREASES.items()}
@@ -259,8 +257,6 @@ def changed(card: Mapping[str, Any]) -> str:
 
 def trainings(cards: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """The counts and results of trainings from their cards, a row a training."""
-    import pandas as pd
-
     return pd.DataFrame({
         "trained on": card["name"], "changed": changed(card), "layers": card["recipe"]["layers"] or "all",
         "pairs": card["pairs"], "comparisons": card["comparisons"], "tokens": card["tokens"],
@@ -271,8 +267,6 @@ def trainings(cards: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 def settings() -> pd.DataFrame:
     """Table 6: the paper's settings beside those of the presets "paper" and "two-cores"."""
-    import pandas as pd
-
     published = tables.published("Table 6", "statefactory").set_index("metric")
     texts = published["text"].where(published["text"] != "", published["value"].map("{:g}".format))
     names = {"base": "base", "precision": "precision", "max length": "max_tokens", "LoRA rank": "rank",
@@ -290,8 +284,6 @@ def settings() -> pd.DataFrame:
 
 def effort(folder: Path = SHIPPED) -> pd.DataFrame:
     """Table 7: pairs, epochs, hardware and hours of the paper's trainings beside those of ours."""
-    import pandas as pd
-
     published = tables.published("Table 7", "statefactory")
     published["text"] = published["text"].where(published["text"] != "", published["value"].map("{:,.0f}".format))
     lines = published.pivot(index="method", columns="metric", values="text")
@@ -320,17 +312,16 @@ def train_one(
     backbones.located(plan.base)  # before minutes of building
     # The number in the folder's name: another one would take its place.
     folder = default_folder(f"{BY_NAME[name].resolve(data)}-{pairs}", seed)
-    path = preferences(name, data, pairs, validation, seed, workers, folder)
-    training, held = (read_preferences(path, side) for side in ("train", "validation"))
-    data_hash = {path.name: sha256_of(path)}
+    build_pairs(name, data, pairs, validation, seed, workers, folder)
+    training, held = (read_in_order(file_of(folder, name, held_out)) for held_out in (False, True))
+    data_hash = {path.name: sha256_of(path) for path in training_files(folder, name)}
     digest = hashlib.sha256(canonical([plan.to_json(), data_hash]).encode()).hexdigest()[:8]
     adapter = train(name, training, plan, runs_folder() / "reward_models" / f"{name} {digest}", data_hash)
     predictors: Mapping[str, Mapping[str, PrefixPredictor]] = {
-        LORA: with_controls(LearnedReward(adapter), [row.chosen.goal for row in held]),
+        LORA: controlled(LearnedReward(adapter), held),
         RIDGE: {OWN: ridge.fit(training)},
     }
-    frames = [frame(which, name, {goal: rewards(predictor, held) for goal, predictor in shown.items()}, held)
-              for which, shown in predictors.items()]  # fmt: skip
+    frames = [frame(model, name, shown, held) for model, shown in predictors.items()]
     return adapter, summary(distances(joined(frames)))
 
 
@@ -347,8 +338,6 @@ def _mean(name: str, values: np.ndarray | None, ends: str) -> dict[str, float]:
 
 
 def _measured(lines: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame(lines).assign(evidence="measured")
 
 
@@ -362,8 +351,6 @@ def _title(trained_on: str) -> str:
 
 def _own(m: np.ndarray) -> np.ndarray:
     """The diagonal of shape (trainings, domains, ...): each domain's own model."""
-    import numpy as np
-
     return np.array([m[index, index] for index in range(len(DOMAINS))])
 
 

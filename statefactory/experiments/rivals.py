@@ -1,4 +1,8 @@
-"""The predictors that are compared as guides of a planner: zero-shot ones, baselines, placebos, and trained ones."""
+"""The predictors that are compared as guides of a planner: zero-shot ones, baselines, placebos, and trained ones.
+
+The tree search here has the world itself as its world model, and its valid actions are proposed, so that runs differ in
+the value alone.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +15,26 @@ from typing import Any, ClassVar, Self
 
 from lab.machine import progress
 from lab.models import engines
-from lab.models.backbone import Backbone
+from lab.models.backbone import Backbone, Ledger
+from lab.results.outcomes import Judged
 from lab.runs.experiment import NOT_KEPT, Experiment
+from lab.runs.run import Episode
 from lab.runs.study import Condition, Metric, Study
 from lab.runs.study_results import Results
-from statefactory.experiments.guided import WORLDS, no_reward_model
+from statefactory.benchmark.domains import title
+from statefactory.experiments.guided import SUCCESS, WORLDS, no_reward_model
 from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS, JUDGES
-from statefactory.experiments.statistics import title
-from statefactory.planning.guides import AtRandom, Oracle
+from statefactory.planning.lookahead import Exact, Lookahead
+from statefactory.planning.mcts import Planner, Settings, plan
+from statefactory.planning.proposals import Listed
 from statefactory.predictors import METHODS, Method, Predictor, PredictorSettings, fixed
-from statefactory.predictors.monotonic import Countdown, Monotonic
+from statefactory.predictors.baselines import AtRandom, Countdown, Monotonic, Oracle
 from statefactory.reward_models.adapters import SHIPPED
+from statefactory.reward_models.pairs import TRAININGS
 from statefactory.reward_models.predictor import register_adapters
-from statefactory.reward_models.preferences.pairs import TRAININGS
 from statefactory.reward_models.ridge import Ridge
+from worlds.benchmark import of_thread
+from worlds.pool import Pool
 
 HORIZON = 100  # T of predictors that count steps: beyond all caps, so that no two lengths share a reward
 MONOTONIC, SHORTEST, RANDOM, RIDGE, LEARNED = "monotonic", "shortest", "random", "ridge", "reward_model_"
@@ -84,6 +94,42 @@ class PredictorExperiment(Experiment):
     def inputs(self) -> dict[str, str]:
         """The predictor's version: a reader's own code is no part of the code that a run is known by."""
         return {"version": self.how.version}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search(PredictorExperiment):
+    """Tree search led by a predictor, or by "oracle": is the goal reached within a budget of foreseen outcomes?
+
+    search: see `statefactory.planning.mcts.Settings`. All valid actions are looked at by default: a node is asked for
+    its actions once, and no value can choose what was not proposed. seed: of synthetic data, and of the order in which
+    actions are proposed.
+    """
+
+    search: Settings = Settings(simulations=12, width=0, steps=30, outcomes=300)
+
+    method: ClassVar[str] = "tree-search"
+    metric: ClassVar[str] = SUCCESS
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        """Whether the goal was reached, by which actions, and how many outcomes were foreseen."""
+        actor = self.actor
+        pool = of_thread(("searched", self.world, self.data, self.seed), lambda: Pool(actor.opened, None))
+        pool.on(actor.named(task))
+        leading = Oracle(actor.progress(pool.task, pool)) if self.predictor == ORACLE else self.made(ledger)
+        planner = Planner(Lookahead(leading, Exact(pool)), Listed(pool, self.seed), self.search)
+        environment = actor.environment(task)
+        episode = plan(environment, actor.begun(task).goal, planner)
+        return {
+            SUCCESS: environment.result()["score"] >= 1, "end": episode.history.end, "actions": episode.path.actions,
+            "outcomes": episode.outcomes,
+        }  # fmt: skip
+
+    def judged(self, episode: Episode) -> Judged:
+        """Success."""
+        if episode.failed:
+            return super().judged(episode)
+        reached = bool(episode.result[SUCCESS])
+        return Judged(float(reached), "" if reached else episode.result["end"])
 
 
 def study(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from lab.results import tables
 from lab.results.outcomes import Outcomes
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.epic import overall
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Distances = Mapping[str, "np.ndarray"]
 

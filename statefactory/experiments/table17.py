@@ -12,7 +12,9 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
 
 from agents.history import FINISHED
 from agents.worlds.alfworld import NAME, TOOLS, household
@@ -28,23 +30,17 @@ from statefactory.experiments.predictions import EXTRACTING
 from statefactory.experiments.scoring import embedder_of
 from statefactory.extraction import read_trace
 from statefactory.planning import proposals
-from statefactory.planning.budget import Meter
-from statefactory.planning.guides import AtRandom
-from statefactory.planning.lookahead import Lookahead
+from statefactory.planning.lookahead import Exact, Lookahead, Meter, Prompted
 from statefactory.planning.mcts import Episode, Planner, Settings, plan
-from statefactory.planning.paths import Path
 from statefactory.planning.prompts import PREDICT
 from statefactory.planning.proposals import PROPOSE, Listed
-from statefactory.planning.world_models import Exact, Prompted
-from statefactory.predictors import Predictor
+from statefactory.predictors import Path, Predictor
+from statefactory.predictors.baselines import AtRandom
 from statefactory.predictors.factored import StateFactory
 from statefactory.walkthrough import walk
 from worlds import alfworld
 from worlds.base import task_of
 from worlds.pool import Pool
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # The released game with the disc on desk 2 and the lamp on desk 1, as in the paper's trace; and a synthetic one.
 TASKS = {"official": "alfworld-valid_unseen-009", "synthetic": "alfworld-made-valid_unseen-006"}
@@ -188,8 +184,6 @@ def compared(case: Case, setup: Setup, settings: Sequence[Settings], budget: int
     Columns: search, width, simulations, solved (a share of the seeds), and means over the seeds: actions (of the solved
     ones), outcomes, world steps, world resets.
     """
-    import pandas as pd
-
     searches: dict[tuple[str, Any, Any], list[SearchResult]] = {}
     for title in ("StateFactory", "random values"):
         for own in settings:

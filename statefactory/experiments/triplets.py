@@ -1,15 +1,26 @@
-"""Table 15's probing data: triplets from extracted states, paraphrased by a model, and how embeddings do on them."""
+"""Table 15's triplets: can an embedding tell a paraphrase of a fact from another fact of the same episode?
+
+A triplet has an anchor (a fact that was extracted, as a sentence), a paraphrase of it by a model, and a distractor from
+the same episode's history, which speaks of another object or says something else of the same one. An embedding is right
+where the anchor is nearer to the paraphrase than to the distractor (Eq. 14). Source: Shen et al. 2026, Appendix C.5.3.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, field_validator
 
 from lab.models import engines
-from lab.models.backbone import Ledger
+from lab.models.backbone import Backbone, Ledger
+from lab.models.prompt_files import read_prompt
+from lab.models.prompts import AnswerModel, Fields
 from lab.results import tables
 from lab.results.exports import readable
 from lab.results.statistics import wilson
@@ -17,13 +28,135 @@ from lab.runs import collecting, experiment
 from lab.runs.experiment import NOT_KEPT, Experiment, spread
 from lab.runs.study_results import Results
 from statefactory.benchmark import DOMAINS
+from statefactory.benchmark.domains import title
+from statefactory.embeddings import Embedder
 from statefactory.experiments.scoring import embedder_of
-from statefactory.experiments.statistics import title
+from statefactory.extraction import Trace
 from statefactory.predictors import METHODS
-from statefactory.triplets import PARAPHRASE, Probe, Triplet, hits, paraphrased, probes, similarities
+from statefactory.state import Attribute, Values, entities, sentence
 
-if TYPE_CHECKING:
-    import pandas as pd
+OTHER_OBJECT, CONTRADICTION = "another object", "another value"
+
+
+class Probe(NamedTuple):
+    """An anchor and its distractor. kind: how the distractor differs."""
+
+    anchor: str
+    negative: str
+    kind: str
+
+
+class Triplet(NamedTuple):
+    """A probe with its paraphrase."""
+
+    anchor: str
+    positive: str
+    negative: str
+
+
+class ParaphraseFields(Fields):
+    """The sentence to say in other words."""
+
+    sentence: str
+
+
+class Paraphrase(AnswerModel):
+    """The same in other words."""
+
+    paraphrase: str = Field(description="the same fact in one sentence of other words")
+
+
+@cache
+def _in_other_words(text: str) -> type[Paraphrase]:
+    """A paraphrase that is not the sentence itself."""
+
+    class OtherWords(Paraphrase):
+        @field_validator("paraphrase")
+        @classmethod
+        def differs(cls, value: str) -> str:
+            # An echo has similarity 1 to its anchor: the triplet would be right whatever the embedding.
+            if not _plain(value) or _plain(value) == _plain(text):
+                raise ValueError("the paraphrase repeats the sentence; use other words")
+            return value
+
+    return OtherWords
+
+
+PARAPHRASE = read_prompt(
+    "statefactory/paraphrase.md", ParaphraseFields, Paraphrase, narrow=lambda fields: _in_other_words(fields.sentence)
+)
+
+
+def probes(trace: Trace, random: Random, most: int = 1, values: Values = "sentences") -> list[Probe]:
+    """Up to so many anchors of an episode, each with a distractor; an episode of a single fact has none.
+
+    values: whether the trace's values are sentences, which say a fact themselves, or fragments.
+    """
+    known = _history(trace)
+    # Sorted: the order of a set of texts differs from process to process.
+    chosen = random.sample(sorted(known), min(most, len(known)))
+    drawn = (_probe(fact, known, random, values) for fact in chosen)
+    return [probe for probe in drawn if probe]
+
+
+def paraphrased(backbone: Backbone, probe: Probe) -> Triplet:
+    """The probe with a paraphrase. Raises MalformedAnswer where the model only repeats the sentence."""
+    answer = backbone.ask(PARAPHRASE, sentence=probe.anchor).value
+    return Triplet(probe.anchor, answer.paraphrase, probe.negative)
+
+
+def hits(triplets: Sequence[Triplet], embedder: Embedder) -> np.ndarray:
+    """Of each triplet, whether the paraphrase is nearer to the anchor than the distractor (Eq. 14); shape (n,)."""
+    near, far = similarities(triplets, embedder).T
+    # Eq. 14 is strict: a tie is a miss.
+    return near > far
+
+
+def similarities(triplets: Sequence[Triplet], embedder: Embedder) -> np.ndarray:
+    """Cosines of the anchor with paraphrase and distractor, shape (n, 2)."""
+    if not triplets:
+        return np.zeros((0, 2))
+    vectors = embedder.embed([text for triplet in triplets for text in triplet])
+    anchors, positives, negatives = vectors.reshape(len(triplets), 3, -1).transpose(1, 0, 2)
+    return np.stack([(anchors * positives).sum(axis=1), (anchors * negatives).sum(axis=1)], axis=1)
+
+
+Fact = tuple[str, str, str]  # identity, name of the attribute, value
+
+
+def _history(trace: Trace) -> set[Fact]:
+    """Every fact that held at some step."""
+    return {
+        (entity.identity, attribute.name, attribute.value)
+        for state in dict.fromkeys(trace.states)
+        for entity in entities(state)
+        for attribute in entity.attributes
+    }
+
+
+def _probe(anchor: Fact, known: Iterable[Fact], random: Random, values: Values) -> Probe | None:
+    """With a contradiction or with a fact of another object, by a coin's toss where there are both."""
+    (identity, name, value), anchor_text = anchor, _said(anchor, values)
+    against = sorted(fact for fact in known if fact[:2] == (identity, name) and fact[2] != value)
+    # Two objects may share a sentence ("Both doors are shut."), which is no distractor of itself.
+    others = sorted(fact for fact in known if fact[0] != identity and _said(fact, values) != anchor_text)
+    kinds = [(kind, facts) for kind, facts in ((CONTRADICTION, against), (OTHER_OBJECT, others)) if facts]
+    if not kinds:
+        return None
+    kind, facts = random.choice(kinds)
+    return Probe(anchor_text, _said(random.choice(facts), values), kind)
+
+
+def _said(fact: Fact, values: Values) -> str:
+    identity, name, value = fact
+    return value if values == "sentences" else sentence(identity, Attribute(name, value))
+
+
+def _plain(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalnum())
+
+
+# --- the experiment ---------------------------------------------------------------------------------------------------
 
 ACCURACY = "Triplet accuracy"
 
@@ -144,8 +277,6 @@ def accuracy_rows(made: ParaphraseResults, embedding: str) -> list[tables.Row]:
 
 def accuracy_by_domain(made: ParaphraseResults, embeddings: Sequence[str]) -> pd.DataFrame:
     """A row a domain, a column an embedding: right triplets of all."""
-    import pandas as pd
-
     lines = [
         {"domain": title(domain), "triplets": len(triplets)}
         | {name: hits(triplets, embedder_of(name)).mean() for name in embeddings}
@@ -164,8 +295,6 @@ def sample(made: ParaphraseResults, embedding: str, most: int = 2) -> pd.DataFra
 
 def printed_cases(embeddings: Sequence[str]) -> pd.DataFrame:
     """Table 12's strings as printed: similarities here, whether they pass, and whether the paper says so."""
-    import pandas as pd
-
     lines = []
     for case, triplet in PRINTED.items():
         for name in embeddings:

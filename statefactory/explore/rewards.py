@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ipywidgets import HTML, Combobox, Dropdown, Image, IntSlider, Layout, Text, VBox
 
 from lab.explore.controls import STYLE, WIDE, Action, Panel, engine_box, escaped, on_change, png, row, warning, words
 from lab.models import engines as engine_strings
-from lab.models.backbone import Backbone
-from lab.models.connect import connected
 from lab.models.engines import MODELS, Engine
 from lab.results.text import shortened
-from statefactory.benchmark import Pair, Row, build_all
-from statefactory.benchmark.domains import BY_NAME, named
+from statefactory.benchmark import Pair
+from statefactory.benchmark.domains import BY_NAME
 from statefactory.embeddings import DEFAULT, known
-from statefactory.experiments.predictions import EXTRACTIONS, INSTRUCTIONS
+from statefactory.experiments import figure4
+from statefactory.experiments.figure4 import PairWalkthrough
+from statefactory.experiments.predictions import EXTRACTIONS
 from statefactory.experiments.scoring import embedder_of
-from statefactory.extraction import Trace, read_trace
 from statefactory.plots import draw_walkthrough
-from statefactory.predictors import METHODS, PredictorSettings, operators_of
+from statefactory.predictors import METHODS, operators_of
 from statefactory.state import LEVELS, Attribute, Entity, Group, Level, State, Values
 from statefactory.walkthrough import Walkthrough, walk
-
-if TYPE_CHECKING:
-    import numpy as np
 
 METHOD = "statefactory"  # stands for all levels of extraction, which are methods of their own in experiments
 BY_LEVEL: dict[Level, str] = {level: name for name, (_, level) in EXTRACTIONS.items()}
@@ -55,21 +50,16 @@ class Selection:
 
     @property
     def pair(self) -> Pair:
-        """The trajectory and its negative. Raises as `build_all`, ValueError for a number that there is not."""
-        members = pairs(self.domain, self.data, self.seed)
-        if not 0 <= self.number < len(members):
-            raise ValueError(f"{self.domain} has no pair {self.number}; its pairs are 0 to {len(members) - 1}")
-        return members[self.number]
+        """The trajectory and its negative. Raises as `figure4.pair_of`."""
+        return figure4.pair_of(self.domain, self.number, self.data, self.seed)
 
-
-@dataclass(frozen=True)
-class PairRewards:
-    """A pair that was followed. negative: the rewards of its random trajectory, shape (steps,)."""
-
-    asked: Selection
-    walked: Walkthrough
-    negative: np.ndarray
-    note: str
+    def follow(self) -> PairWalkthrough:
+        """Let the predictor follow both trajectories of the pair. Raises as an experiment does."""
+        engine = engine_strings.seeded(self.engine, self.seed)
+        return figure4.walked(
+            self.domain, self.number, engine, self.embedding, self.seed, values=self.values, method=self.method,
+            data=self.data,
+        )  # fmt: skip
 
 
 class Fact(NamedTuple):
@@ -82,37 +72,6 @@ class Fact(NamedTuple):
     part: int | None
     told: str
     text: str
-
-
-@cache
-def pairs(domain: str, data: str, seed: int) -> list[Pair]:
-    """A domain's pairs, sorted by task. Raises ValueError for an unknown domain, and as `build_all`."""
-    title, built = named(domain).title, build_all(data, seed, domains=(domain,))
-    if domain not in built:
-        raise ValueError(f"{title} cannot be built on this machine; pick another world")
-    return built[domain].pairs()
-
-
-def follow(asked: Selection) -> PairRewards:
-    """Let the predictor follow both trajectories of the pair. Raises as an experiment does."""
-    pair, backbone = asked.pair, connected(engine_strings.seeded(asked.engine, asked.seed))
-    walked, negative = (_followed(asked, row, backbone) for row in (pair.positive, pair.negative))
-    answering = backbone.engine.among(operators_of(asked.method))
-    asks = f"{answering.evidence} · {answering.label} · " if operators_of(asked.method) else ""
-    title = METHODS[asked.method].title
-    return PairRewards(asked, walked, negative.rewards, f"{asks}{title} · {pair.positive.data} data · {pair.task}")
-
-
-def _followed(asked: Selection, row: Row, backbone: Backbone) -> Walkthrough:
-    predictor = METHODS[asked.method].make(
-        backbone, PredictorSettings(INSTRUCTIONS.get(asked.domain, ""), asked.values)
-    )
-    memories = predictor.follow(row.goal_description, row.actions, row.observations)[1:]
-    if asked.predictor == METHOD:
-        return walk(row, read_trace(predictor.result(memories)["trace"]), embedder_of(asked.embedding))
-    # Who extracts no state has none to match: the curve is drawn, and an empty goal.
-    nothing = ((),) * len(memories)
-    return Walkthrough(row, Trace("raw", nothing, nothing), predictor.scores(memories), nothing)
 
 
 def facts(walked: Walkthrough, step: int) -> list[Fact]:
@@ -185,7 +144,8 @@ class Rewards(Panel):
     ) -> None:  # fmt: skip
         self.first = Selection(domain, number, engine=engine, embedding=embedding, data=data, seed=seed)
         steps = len(self.first.pair.positive.trajectory)  # first of all: it says in words what there is not
-        self.followed: PairRewards | None = None
+        self.followed: PairWalkthrough | None = None
+        self.selected = self.first  # what was followed
         self.changed: Walkthrough | None = None  # with the edited fact
         drop = {"style": STYLE, "layout": Layout(width="32em")}
         self.world = Dropdown(options=[(world.title, name) for name, world in BY_NAME.items()], value=domain,
@@ -226,11 +186,14 @@ class Rewards(Panel):
         )  # fmt: skip
 
     def follow(self, step: int = -1) -> None:
-        """Let the predictor follow the trajectory, and show a step (from 1; -1 for the last). Raises as `follow`."""
-        self.followed = follow(self.asked())
-        before, index = self.step.value, self.followed.walked.index_of(step)
+        """Let the predictor follow the trajectory, and show a step (from 1; -1 for the last). Raises as
+        `Selection.follow`.
+        """
+        selected = self.asked()
+        self.followed, self.selected = selected.follow(), selected
+        before, index = self.step.value, self.followed.positive.index_of(step)
         with self.step.hold_trait_notifications():
-            self.step.max, self.step.value = len(self.followed.walked), index + 1
+            self.step.max, self.step.value = len(self.followed.positive), index + 1
         if self.step.value == before:  # else it was looked at already
             self._look()
 
@@ -244,12 +207,12 @@ class Rewards(Panel):
                 self._draw()
             return
         try:
-            self.changed = edited(before.walked, self.step.value, fact, self.text.value, before.asked.embedding)
+            self.changed = edited(before.positive, self.step.value, fact, self.text.value, self.selected.embedding)
         except Exception as error:
             self.changed, self.moved.value = None, warning(words(error))
             return
         index = self.step.value - 1
-        was, now = before.walked.rewards[index], self.changed.rewards[index]
+        was, now = before.positive.rewards[index], self.changed.rewards[index]
         self.moved.value = f"reward of step {index + 1}: {was:.3f} → <b>{now:.3f}</b> ({now - was:+.3f})"
         self._draw()
 
@@ -259,7 +222,7 @@ class Rewards(Panel):
 
     def _list_tasks(self) -> None:
         try:
-            members: Sequence[Pair] = pairs(self.world.value, self.first.data, self.first.seed)
+            members: Sequence[Pair] = figure4.pairs_of(self.world.value, self.first.data, self.first.seed)
         except Exception as error:  # data that is not here, say
             members, self.about.value = (), warning(words(error))
         labels = [
@@ -272,14 +235,14 @@ class Rewards(Panel):
     def _refresh(self) -> None:
         self.level.disabled = self.embedding.disabled = self.predictor.value != METHOD
         self.play.refresh()
-        if self.followed and not self.play.button.disabled and self.asked() != self.followed.asked:
+        if self.followed and not self.play.button.disabled and self.asked() != self.selected:
             self.play.said.value = "<i>press it: below is still what was followed before</i>"
 
     def _look(self) -> None:
         """Another step: its facts, its words, and its drawing."""
         if not self.followed:
             return
-        walked, index = self.followed.walked, self.step.value - 1
+        walked, index = self.followed.positive, self.step.value - 1
         done = walked.row.trajectory[index]
         self.about.value = (
             f"<b>{escaped(done.action)}</b> → {escaped(shortened(done.observation, SHOWN))}<br>"
@@ -298,6 +261,6 @@ class Rewards(Panel):
 
     def _draw(self) -> None:
         if self.followed:
-            followed, shown = self.followed, self.changed or self.followed.walked
+            followed, shown = self.followed, self.changed or self.followed.positive
             note = followed.note + (" · one fact edited" if self.changed else "")
             self.drawing.value = png(lambda: draw_walkthrough(shown, followed.negative, self.step.value, note))

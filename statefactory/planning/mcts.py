@@ -8,19 +8,21 @@ long as the world answers as foreseen.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from math import log, sqrt
 from typing import Any, Generic, TypeVar
+
+import pandas as pd
 
 from agents.environment import Environment
 from agents.history import CALLS, FINISHED, INVALID, NO_ANSWER, STEPS, History, Turn
 from lab.models.backbone import Cost
-from statefactory.planning.budget import Meter, OutOfBudget
-from statefactory.planning.lookahead import Lookahead
-from statefactory.planning.paths import Path
+from lab.results.exports import readable
+from statefactory.planning.lookahead import Lookahead, Meter, OutOfBudget
 from statefactory.planning.proposals import Proposer
-from statefactory.planning.tree import Node, snapshot
+from statefactory.predictors import Path
 
 M = TypeVar("M")
 
@@ -52,6 +54,90 @@ class Settings:
             raise ValueError(f"{', '.join(wrong)}: simulations and steps are at least 1, the others at least 0")
         if not 0 < self.discount <= 1:
             raise ValueError(f"discount={self.discount}: it is above 0 and at most 1")
+
+
+@dataclass
+class Node:
+    """What an action is thought to lead to, and what lies below it; at the root, where the episode stands.
+
+    score: the predictor's, in [0, 1]. gain, repeated, reward: over the parent, see `lookahead.Candidate`.
+    known: False where the world model found no outcome. visits: how many simulations came through. total: the sum over
+    these of the rewards that they gathered below it, discounted. children: None where it was not expanded yet. memory:
+    the predictor's, None in a snapshot.
+    """
+
+    action: str
+    observation: str
+    score: float
+    gain: float = 0.0
+    repeated: bool = False
+    reward: float = 0.0
+    done: bool = False
+    known: bool = True
+    visits: int = 0
+    total: float = 0.0
+    children: list[Node] | None = None
+    memory: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def value(self) -> float:
+        """The mean over its visits of the rewards from its parent on; before any visit, its own reward.
+
+        Rewards add up to the score where a simulation ended less the root's, less penalties, but for the discount.
+        Counted from the parent, no value has to be changed when the root moves on to a child.
+        """
+        return self.reward + (self.total / self.visits if self.visits else 0.0)
+
+    @property
+    def best(self) -> Node | None:
+        """The child that was visited most, of several the one of most value, then the first; None without children."""
+        return max(self.children or (), key=lambda child: (child.visits, child.value), default=None)
+
+
+SHOWN = tuple(field.name for field in fields(Node) if field.name not in ("children", "memory"))
+
+
+def snapshot(root: Node) -> Node:
+    """A copy of the tree without memories."""
+    copies: list[Node] = []
+    for node, parent in in_order(root):
+        copies.append(replace(node, memory=None, children=None if node.children is None else []))
+        if parent >= 0:
+            siblings = copies[parent].children
+            assert siblings is not None, "a parent is expanded"
+            siblings.append(copies[-1])
+    return copies[0]
+
+
+def best_line(root: Node) -> Iterator[Node]:
+    """The chosen child, then the one that would be chosen there, and so on to a leaf."""
+    node = root.best
+    while node is not None:
+        yield node
+        node = node.best
+
+
+def frame(root: Node) -> pd.DataFrame:
+    """A tree as a table, a row a node, with its depth, its value and whether it lies on the chosen line."""
+    chosen = [id(node) for node in best_line(root)]
+    depths: list[int] = []
+    rows: list[list[Any]] = []
+    for node, parent in in_order(root):
+        depths.append(depths[parent] + 1 if parent >= 0 else 0)
+        values = [getattr(node, name) for name in SHOWN]
+        rows.append([len(rows), parent, depths[-1], *values, node.value, id(node) in chosen])
+    return readable(rows, columns=["node", "parent", "depth", *SHOWN, "value", "chosen"])
+
+
+def in_order(root: Node) -> Iterator[tuple[Node, int]]:
+    """The nodes, each before its children, with the number of its parent in this order; -1 for none."""
+    count, waiting = 0, [(root, -1)]
+    # Without recursion: a tree may be deeper than Python's stack.
+    while waiting:
+        node, parent = waiting.pop()
+        yield node, parent
+        waiting += [(child, count) for child in reversed(node.children or ())]
+        count += 1
 
 
 @dataclass
@@ -103,7 +189,10 @@ class Planner(Generic[M]):
             way[-1].children = self._children(episode, way, path)
             if best := max(way[-1].children, key=lambda child: child.reward, default=None):
                 way.append(best)
-        _back_up(way, self.settings.discount)
+        below = 0.0  # what was gathered below a node, as it is worth there
+        for node in reversed(way):
+            node.visits, node.total = node.visits + 1, node.total + below
+            below = self.settings.discount * (node.reward + below)
 
     def search(self, episode: Episode) -> None:
         """The simulations of a real step, as far as the budget goes."""
@@ -121,7 +210,11 @@ class Planner(Generic[M]):
         episode.trees.append(snapshot(episode.root))
         seen = environment.act(best.action)
         why = f"{best.visits} of {episode.root.visits} visits, value {best.value:+.2f}"
-        cost = _less(self.cost, episode.history.cost)
+        spent, before_it = self.cost, episode.history.cost
+        cost = Cost(
+            spent.calls - before_it.calls, spent.tokens_in - before_it.tokens_in,
+            spent.tokens_out - before_it.tokens_out,
+        )  # fmt: skip
         turn = Turn(seen.text, why, best.action, fault="" if seen.valid else INVALID, cost=cost)
         before = episode.root.memory
         episode.path = episode.path.then(best.action, seen.text)
@@ -177,15 +270,3 @@ def plan(environment: Environment, goal: str, planner: Planner[Any]) -> Episode:
         planner.search(episode)
         planner.act(episode, environment)
     return episode
-
-
-def _back_up(way: list[Node], discount: float) -> None:
-    """One more visit of each node of the way."""
-    below = 0.0  # what was gathered below a node, as it is worth there
-    for node in reversed(way):
-        node.visits, node.total = node.visits + 1, node.total + below
-        below = discount * (node.reward + below)
-
-
-def _less(whole: Cost, part: Cost) -> Cost:
-    return Cost(whole.calls - part.calls, whole.tokens_in - part.tokens_in, whole.tokens_out - part.tokens_out)

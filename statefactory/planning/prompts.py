@@ -18,7 +18,7 @@ from agents.prompts import HISTORY, OBSERVED, VALID, ActFields, act_form, world_
 from lab.models.backbone import MalformedAnswer
 from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields, Listing, Prompt
-from statefactory.planning.paths import Step
+from statefactory.predictors import Step
 
 PREDICT = "predict"  # the operator that foresees
 CHOOSE = "choose"  # the one that narrows the valid actions down to candidates

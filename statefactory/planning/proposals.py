@@ -12,7 +12,7 @@ from pydantic import Field, create_model
 from lab.models.backbone import Backbone, MalformedAnswer
 from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields, Prompt
-from statefactory.planning.paths import Path, Step
+from statefactory.predictors import Path, Step
 from worlds.pool import Pool
 
 PROPOSE = "propose"  # the operator that makes up candidate actions for a tree search
@@ -47,13 +47,10 @@ class Proposed(AnswerModel):
 def propose_prompt(world: str) -> Prompt:
     """A proposer's prompt, for a world by its short name; rules and noise are registered for each."""
     prompt = read_prompt(
-        "statefactory/propose.md", ProposeFields, Proposed, narrow=_of_count, retry_temperatures=(0.3, 0.6)
-    )
+        "statefactory/propose.md", ProposeFields, Proposed, narrow=lambda fields: _at_most(fields.count),
+        retry_temperatures=(0.3, 0.6),
+    )  # fmt: skip
     return replace(prompt, name=f"{prompt.name}.{world}")
-
-
-def _of_count(fields: ProposeFields) -> type[Proposed]:
-    return _at_most(fields.count)
 
 
 @cache

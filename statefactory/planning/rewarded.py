@@ -11,10 +11,9 @@ from agents.environment import Environment
 from agents.history import CALLS, History
 from agents.play import DEFAULT, Play, Settings, Watch, unwatched
 from lab.models.backbone import Backbone
-from statefactory.planning.budget import Meter, OutOfBudget
-from statefactory.planning.lookahead import Candidate, Lookahead
-from statefactory.planning.paths import Path
+from statefactory.planning.lookahead import Candidate, Lookahead, Meter, OutOfBudget
 from statefactory.planning.prompts import Chosen, Rated, choose_prompt, rewarded_prompt
+from statefactory.predictors import Path
 
 LOOK_AHEAD = "look ahead"  # the turns that predictor and world model take
 K = {"alfworld": 3, "blocksworld": 3, "scienceworld": 5}  # candidates a turn, by world (C.6.2); elsewhere FEWEST

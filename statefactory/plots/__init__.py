@@ -2,10 +2,9 @@
 
 from statefactory.plots.benchmark import draw_benchmark
 from statefactory.plots.idea import draw_idea
-from statefactory.plots.learning import draw_learning
-from statefactory.plots.matrix import draw_matrix
 from statefactory.plots.policy import draw_policy
 from statefactory.plots.results import draw_ablations, draw_by_domain, draw_table1
+from statefactory.plots.trained import draw_learning, draw_matrix
 from statefactory.plots.tree import draw_tree
 from statefactory.plots.walkthrough import draw_walkthrough
 

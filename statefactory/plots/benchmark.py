@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 KINDS = {"positive": "#029e73", "negative": "#d55e00"}
 
@@ -16,11 +14,9 @@ KINDS = {"positive": "#029e73", "negative": "#d55e00"}
 def draw_benchmark(rewards: pd.DataFrame, note: str = "") -> Figure:
     """Above, how long positives are; below, their ground truth over the course of the episode, a column a domain.
 
-    rewards: a row a step, as `statefactory.experiments.statistics.rewards` gives it. Below: mean over trajectories of
+    rewards: a row a step, as `statefactory.experiments.table3.rewards` gives it. Below: mean over trajectories of
     the reward last reached, with the band from the lower to the upper quartile. note: how the numbers came to be.
     """
-    import matplotlib.pyplot as plt
-
     domains = list(dict.fromkeys(rewards["domain"]))
     figure, axes = plt.subplots(2, len(domains), figsize=(3.1 * len(domains), 6), squeeze=False)
     for column, domain in enumerate(domains):
@@ -46,8 +42,6 @@ def _lengths(axes: Axes, rewards: pd.DataFrame) -> None:
 
 
 def _courses(axes: Axes, rewards: pd.DataFrame) -> None:
-    import numpy as np
-
     grid = np.linspace(0, 1, 41)
     for kind, color in KINDS.items():
         part = rewards[rewards["kind"] == kind]
@@ -61,8 +55,6 @@ def _courses(axes: Axes, rewards: pd.DataFrame) -> None:
 
 def _reached(trajectory: pd.DataFrame, grid: np.ndarray) -> np.ndarray:
     """The reward last reached at each point of the grid; 0 before the first step."""
-    import numpy as np
-
     ordered = trajectory.sort_values("step")
     # 1e-9: a step that ends exactly on a grid point has been reached there.
     before = np.searchsorted(ordered["part"].to_numpy(), grid + 1e-9)

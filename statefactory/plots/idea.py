@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.figure import Figure
 
 from lab.results import drawing
 from lab.results.drawing import Canvas
+from statefactory.plots.walkthrough import PREDICTED, draw_rewards
 from statefactory.routing import Match
 from statefactory.walkthrough import Walkthrough
-
-if TYPE_CHECKING:
-    import numpy as np
-    from matplotlib.figure import Figure
 
 WIDTH, EDGE, LEFT, GAP = 11.0, 0.25, 2.1, 0.3  # inches: of the drawing, its margin, its first column, between columns
 TEXT, STATE, CURVE = (0.7, 1.3), (2.4, 1.25), (4.35, 1.75)  # inches: top and height of the three rows
 LARGE, SIZE, SMALL = 14.0, 11.5, 10.5  # points
-PREDICTED, TRUTH, NEGATIVE = drawing.BLUE, drawing.QUIET, drawing.ORANGE
 
 
 def draw_idea(
@@ -39,7 +37,11 @@ def draw_idea(
     _say(canvas, TEXT, "Text", "what was done, and what the world said")
     _draw_goal(canvas, walked.matches[indices[-1]][0])
     _say(canvas, CURVE, "Reward", "how far the state fits the goal")
-    points = _draw_curve(canvas, walked, negative, lefts[0], WIDTH - EDGE - 1.6)
+    wide = (WIDTH - EDGE - 1.6 - lefts[0]) / len(walked)
+    xs = [lefts[0] + (step + 0.5) * wide for step in range(len(walked))]
+    points = draw_rewards(canvas, walked, negative, xs, *CURVE, SIZE)
+    for step, x in enumerate(xs, start=1):
+        canvas.lines(x, sum(CURVE) + 0.1, [str(step)], SMALL, ha="center", color=drawing.QUIET)
     for left, index in zip(lefts, indices, strict=True):
         middle = left + (across - GAP) / 2
         _draw_text(canvas, walked, index, left, across - GAP)
@@ -98,33 +100,3 @@ def _draw_state(canvas: Canvas, match: Match, left: float, wide: float) -> None:
         canvas.lines(left + wide - 0.38, y + 0.08, [f"{strength:.2f}"], SMALL, ha="center",
                      color="white" if strength > 0.55 else drawing.INK)  # fmt: skip
         y += 0.17 + 1.3 * SMALL / 72 + 0.02
-
-
-def _draw_curve(
-    canvas: Canvas, walked: Walkthrough, negative: Sequence[float] | np.ndarray, left: float, right: float
-) -> list[tuple[float, float]]:
-    """The rewards; returns where the predicted ones are, in inches."""
-    top, height = CURVE
-    xs = [left + 0.3 + (right - left - 0.3) * step / (len(walked) - 1) for step in range(len(walked))]
-
-    def at(reward: float) -> float:
-        return top + height - 0.1 - reward * (height - 0.2)
-
-    for level in (0, 0.5, 1):
-        canvas.axes.plot([left + 0.1, right], [at(level)] * 2, color="#e4e4e4", linewidth=0.9, zorder=0)
-        canvas.lines(left, at(level), [f"{level:g}"], SMALL, ha="right", color=drawing.QUIET)
-    curves: dict[str, tuple[Sequence[float] | np.ndarray, str, dict[str, Any]]] = {
-        "random actions": (list(negative)[: len(xs)], NEGATIVE, {"linewidth": 1.8}),
-        "truth": (walked.row.shaped, TRUTH, {"linewidth": 1.6, "linestyle": (0, (4, 2))}),
-        "predicted": (walked.rewards, PREDICTED, {"linewidth": 2.6, "marker": "o", "markersize": 6}),
-    }
-    ends: list[float] = []
-    for name, (values, color, style) in curves.items():
-        heights = [at(value) for value in values]
-        canvas.axes.plot(xs[: len(heights)], heights, color=color, zorder=3, **style)
-        ends.append(heights[-1] if not ends or abs(heights[-1] - ends[-1]) > 0.2 else ends[-1] + 0.2)
-        canvas.lines(right + 0.15, ends[-1], [name], SIZE, color=color, fontweight="bold")
-    for step, x in enumerate(xs, start=1):
-        canvas.lines(x, top + height + 0.1, [str(step)], SMALL, ha="center", color=drawing.QUIET)
-    canvas.lines(right + 0.15, top + height + 0.1, ["step"], SMALL, color=drawing.QUIET)
-    return [(x, at(value)) for x, value in zip(xs, walked.rewards, strict=True)]

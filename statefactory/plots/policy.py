@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn
+from matplotlib.figure import Figure
 
 from lab.results import plots
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 MARKS = {"predictor": "o", "placebo": "X", "oracle": "*"}
 
@@ -21,9 +22,6 @@ def draw_policy(points: pd.DataFrame, correlations: pd.DataFrame, chance: Mappin
     choice achieves, a dotted line. Predictors are discs, placebos crosses, the oracle a star; above each panel stands
     the rank correlation among the predictors alone.
     """
-    import matplotlib.pyplot as plt
-    import seaborn
-
     worlds, whens = list(dict.fromkeys(points["world"])), list(dict.fromkeys(points["when"]))
     names = list(dict.fromkeys(points["method"]))
     colors = dict(zip(names, seaborn.color_palette("husl", len(names)), strict=True))

@@ -1,27 +1,61 @@
-"""EPIC distances as pictures: Table 1, the ablations of Figure 5, and tables by domain; published beside measured."""
+"""EPIC distances as pictures: Table 1, the ablations of Figure 5, and tables by domain; published beside measured.
+
+Bars are horizontal, so that long names stay legible, one row a bar, grouped by name. A backbone has one color in all
+figures. How a number came to be shows in it: published bars are lighter, simulated ones dotted.
+"""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+from zlib import crc32
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from lab.results import plots
 from statefactory.experiments.scores import METRIC, OVERALL, metrics
-from statefactory.plots import bars
-from statefactory.plots.bars import Bar
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 SUPERVISED = ("Supervised RM", "VLWM-critic", "Ridge on embeddings")  # rivals that were trained
 EVERYWHERE = ", trained on all domains"
 TRIPLETS = "Triplet accuracy"
 BEST, WORST = "#c0392b", "#1f4e9c"
 WIDTH = 13.0
+NO_MODEL = "no model"
+COLORS = {
+    NO_MODEL: "0.62",
+    "rules": "#6aaed6",
+    "gpt-oss-20b": "#f0b04f",
+    "Qwen3-14B": "#c99ac4",
+    "Qwen3-30B-A3B-Instruct-2507": "#cdb84f",
+    "Qwen3-30B-A3B-Thinking-2507": "#a0a0d8",
+    "qwen2.5-coder-0.5b": "#7cc7ab",
+    "qwen2.5-coder-1.5b": "#e58f86",
+}
+OTHERS = ("#b5896f", "#8aa84f", "#5f9ea0", "#d17fb0", "#7f8fb3", "#c0a16b")  # for all others, by their names
+LIGHTER = 0.4  # what a published bar keeps of its color
+EDGE = "0.45"
+BREAK = 0.7  # between names, in rows
+DOTS = "...."
+
+
+class Bar(NamedTuple):
+    """Where a name's bar of a series lies, and how it looks. color, edge: as matplotlib has them."""
+
+    name: str
+    series: str
+    y: float
+    color: str | tuple[float, ...]
+    hatch: str = ""
+    edge: str = EDGE
 
 
 class Panel(NamedTuple):
@@ -53,15 +87,15 @@ def draw_table1(results: pd.DataFrame) -> Figure:
     trained = shown["method"].str.startswith(SUPERVISED)
     if trained.all():
         raise ValueError("no EPIC distance of a zero-shot method among the results")
-    frame = bars.labelled(shown[~trained], "method")
+    frame = _labelled(shown[~trained], "method")
     rows = _families(frame)
     marks = shown[trained].reset_index(drop=True)
     kind = marks["method"].str.split(" ").str[0].replace("VLWM-critic", "Supervised")
     marks["group"] = kind + marks["evidence"].map({"published": ", published"}).fillna(", ours")
-    last = {name: rows[-1].y + 1 + bars.BREAK + index for index, name in enumerate(marks["group"].unique())}
+    last = {name: rows[-1].y + 1 + BREAK + index for index, name in enumerate(marks["group"].unique())}
     figure, axes = _columns(shown, len(rows) + 1 + len(last))
     for panel, metric in zip(axes, _present(shown), strict=True):
-        bars.draw(panel, rows, frame, metric, decimals=3)
+        _draw(panel, rows, frame, metric, decimals=3)
         _draw_supervised(panel, marks[marks["metric"] == metric], last)
     names = {row.y: row.name for row in rows} | {y: name for name, y in last.items()}
     axes[0].set_yticks(list(names), list(names.values()), fontsize="small")
@@ -77,15 +111,15 @@ def draw_by_domain(
     order: the names of the bars from top to bottom; what has another name is left out. column: what they are names of.
     Raises ValueError if no result has one of the names.
     """
-    frame = bars.labelled(results[results["metric"].isin(metrics()) & results[column].isin(order)], column)
+    frame = _labelled(results[results["metric"].isin(metrics()) & results[column].isin(order)], column)
     if frame.empty:
         raise ValueError(f"no EPIC distance of {', '.join(order)}; the {column} is one of {set(results[column])}")
-    rows = bars.laid(frame, order)
+    rows = _laid(frame, order)
     figure, axes = _columns(frame, len(rows) + 0.7 * len(order))
     for panel, metric in zip(axes, _present(frame), strict=True):
-        bars.draw(panel, rows, frame, metric)
-    bars.name_rows(axes[0], rows)
-    figure.legend(handles=bars.legend(frame, column), loc="outside upper left", ncols=4, fontsize="small")
+        _draw(panel, rows, frame, metric)
+    _name_rows(axes[0], rows)
+    figure.legend(handles=_legend(frame, column), loc="outside upper left", ncols=4, fontsize="small")
     return _finished(figure, axes, frame)
 
 
@@ -96,9 +130,6 @@ def draw_ablations(panels: Mapping[str, pd.DataFrame]) -> Figure:
     what is measured should be named as the paper has it. Among those of one evidence and backbone the best is hatched
     red and the worst blue. Raises ValueError for a name that is not in PANELS.
     """
-    import matplotlib.pyplot as plt
-    import pandas as pd
-
     unknown = [name for name in panels if name not in PANELS]
     if unknown:
         raise ValueError(f"no panel {unknown[0]!r} in Figure 5; choose from {', '.join(PANELS)}")
@@ -106,7 +137,7 @@ def draw_ablations(panels: Mapping[str, pd.DataFrame]) -> Figure:
     for name, panel in PANELS.items():
         if name in panels:
             shown = panels[name][(panels[name]["metric"] == panel.metric) & panels[name]["value"].notna()]
-            frames[name] = bars.labelled(shown, panel.column)
+            frames[name] = _labelled(shown, panel.column)
     figure, axes = plt.subplots(2, 3, figsize=(WIDTH, 7.6), layout="constrained")
     cells = list(axes.flat)
     for cell, (name, frame) in zip(cells, frames.items(), strict=False):
@@ -121,9 +152,9 @@ def draw_ablations(panels: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def _draw_panel(axes: Axes, frame: pd.DataFrame, panel: Panel) -> None:
-    rows = bars.laid(frame, list(dict.fromkeys(frame["name"])))
-    bars.draw(axes, _hatched(rows, frame, panel.metric), frame, panel.metric)
-    bars.name_rows(axes, rows, room=19)
+    rows = _laid(frame, list(dict.fromkeys(frame["name"])))
+    _draw(axes, _hatched(rows, frame, panel.metric), frame, panel.metric)
+    _name_rows(axes, rows, room=19)
     better = "higher" if panel.metric == TRIPLETS else "lower"
     axes.set_title(panel.title, loc="left")
     axes.set_xlabel(f"{panel.metric.removesuffix(', Overall')} ({better} is better)", fontsize="small")
@@ -146,11 +177,9 @@ def _hatched(rows: Sequence[Bar], frame: pd.DataFrame, metric: str) -> list[Bar]
 
 
 def _ablation_legend(frame: pd.DataFrame) -> list[Artist]:
-    from matplotlib.patches import Patch
-
     marks = [Patch(facecolor="white", edgecolor=color, hatch="////", label=f"the {word} of its evidence and backbone")
              for word, color in (("best", BEST), ("worst", WORST))]  # fmt: skip
-    return [*bars.legend(frame), *marks]
+    return [*_legend(frame), *marks]
 
 
 def _families(frame: pd.DataFrame) -> list[Bar]:
@@ -161,9 +190,9 @@ def _families(frame: pd.DataFrame) -> list[Bar]:
     for family in dict.fromkeys(row["name"].split(",")[0] for row in lines):
         own = [row for row in lines if row["name"].split(",")[0] == family]
         for row in sorted(own, key=lambda row: row["evidence"] != "published"):
-            rows.append(bars.bar(row, y))
+            rows.append(_bar(row, y))
             y += 1
-        y += bars.BREAK
+        y += BREAK
     return rows
 
 
@@ -181,12 +210,10 @@ def _draw_supervised(axes: Axes, trained: pd.DataFrame, places: Mapping[str, flo
 
 
 def _table1_legend(frame: pd.DataFrame, trained: bool) -> list[Artist]:
-    from matplotlib.lines import Line2D
-
     marks = (("D", "0.2", "supervised, all domains"), ("|", "0.45", "supervised, one domain"),
              ("x", "0.45", "VLWM-critic"))  # fmt: skip
     lines = [Line2D([], [], marker=marker, color=color, linestyle="none", label=text) for marker, color, text in marks]
-    return [*bars.legend(frame), *(lines if trained else [])]
+    return [*_legend(frame), *(lines if trained else [])]
 
 
 def _present(frame: pd.DataFrame) -> list[str]:
@@ -196,8 +223,6 @@ def _present(frame: pd.DataFrame) -> list[str]:
 
 def _columns(frame: pd.DataFrame, rows: float) -> tuple[Figure, list[Axes]]:
     """A column a metric, titled by its domain, with room for so many rows."""
-    import matplotlib.pyplot as plt
-
     present = _present(frame)
     figure, axes = plt.subplots(1, len(present), figsize=(WIDTH, 1.5 + 0.27 * rows), sharey=True, squeeze=False,
                                 layout="constrained")  # fmt: skip
@@ -215,3 +240,92 @@ def _finished(figure: Figure, alike: Sequence[Axes], results: pd.DataFrame) -> F
     parts = plots.evidence_line(results).replace(" ", "\N{NO-BREAK SPACE}").replace(";\N{NO-BREAK SPACE}", "; ")
     figure.supxlabel(textwrap.fill(parts, 170), x=0.995, ha="right", fontsize="x-small", color="0.35")
     return figure
+
+
+def _color(backbone: str, evidence: str = "measured") -> tuple[float, float, float]:
+    """A backbone's color; settings behind its name, such as "(Low)", change nothing."""
+    name = backbone.split(" (")[0]
+    # A checksum, since Python's own hash differs from process to process.
+    red, green, blue = to_rgb(COLORS.get(name) or OTHERS[crc32(name.encode()) % len(OTHERS)])
+    kept = LIGHTER if evidence == "published" else 1.0
+    return 1 - kept * (1 - red), 1 - kept * (1 - green), 1 - kept * (1 - blue)
+
+
+def _labelled(results: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Results with a name, from `column`, and a series: how the number came to be, and with which backbone."""
+    known = [name if isinstance(name, str) and name not in ("", "none") else NO_MODEL for name in results["backbone"]]
+    series = [f"{evidence} · {backbone}" for evidence, backbone in zip(results["evidence"], known, strict=True)]
+    return results.assign(name=results[column], backbone=known, series=series)
+
+
+def _laid(frame: pd.DataFrame, names: Sequence[str]) -> list[Bar]:
+    """Bars from top to bottom: by name, published first."""
+    bars: list[Bar] = []
+    y = 0.0
+    for name in names:
+        own = frame[frame["name"] == name].drop_duplicates("series").to_dict("records")
+        for row in sorted(own, key=lambda row: row["evidence"] != "published"):
+            bars.append(_bar(row, y))
+            y += 1
+        y += BREAK if own else 0
+    return bars
+
+
+def _bar(row: Mapping[str, Any], y: float) -> Bar:
+    """The bar of a labelled row of a results table."""
+    hatch = DOTS if row["evidence"] == "simulated" else ""
+    return Bar(row["name"], row["series"], y, _color(row["backbone"], row["evidence"]), hatch)
+
+
+def _values(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], tuple[float, float, float]]:
+    """Value and interval by name and series; empty cells are left out. Raises ValueError for two values of one bar."""
+    cells: dict[tuple[str, str], tuple[float, float, float]] = {}
+    for cell in frame[(frame["metric"] == metric) & frame["value"].notna()].to_dict("records"):
+        key = cell["name"], cell["series"]
+        if key in cells:
+            raise ValueError(f"two values of {metric} for {key[0]}, {key[1]}; keep one of them")
+        cells[key] = cell["value"], cell["ci_low"], cell["ci_high"]
+    return cells
+
+
+def _draw(axes: Axes, bars: Sequence[Bar], frame: pd.DataFrame, metric: str, decimals: int = 2) -> None:
+    """Bars with their intervals, and their values behind them."""
+    known = _values(frame, metric)
+    for bar in (bar for bar in bars if (bar.name, bar.series) in known):
+        value, low, high = known[bar.name, bar.series]
+        axes.barh(bar.y, value, 0.86, color=bar.color, edgecolor=bar.edge, hatch=bar.hatch, linewidth=0.7)
+        # Published values come without intervals.
+        end = value if np.isnan(high) else high
+        if not np.isnan(high):
+            whisker = [[max(0, value - low)], [max(0, high - value)]]
+            axes.errorbar(value, bar.y, xerr=whisker, fmt="none", ecolor="0.2", elinewidth=1.2, capsize=2.5)
+        axes.annotate(f"{value:.{decimals}f}", (end, bar.y), (4, 0), textcoords="offset points", va="center",
+                      fontsize="x-small", color="0.25")  # fmt: skip
+    ends = [value if np.isnan(high) else high for value, _, high in known.values()]
+    axes.set(xlim=(0, max(ends, default=1) * 1.28), ylim=(max([bar.y for bar in bars], default=0) + 0.7, -0.7))
+    axes.grid(visible=False, axis="y")
+    axes.grid(visible=True, axis="x", color="0.92")
+    axes.set_axisbelow(True)
+    axes.tick_params(axis="x", labelsize="x-small")
+
+
+def _name_rows(axes: Axes, bars: Sequence[Bar], room: int = 26) -> None:
+    """The names, each in the middle of its bars, on lines of `room` characters."""
+    places: dict[str, list[float]] = {}
+    for bar in bars:
+        places.setdefault(bar.name, []).append(bar.y)
+    middles = [sum(heights) / len(heights) for heights in places.values()]
+    axes.set_yticks(middles, [textwrap.fill(name, room) for name in places], fontsize="small", parse_math=False)
+    axes.tick_params(axis="y", length=0)
+
+
+def _legend(frame: pd.DataFrame, column: str = "method") -> list[Patch]:
+    """A patch for each backbone, unless bars are named by it, and what tells published and simulated bars."""
+    backbones = [] if column == "backbone" else list(dict.fromkeys(frame["backbone"]))
+    patches = [Patch(facecolor=_color(name), edgecolor=EDGE, label=name) for name in backbones]
+    there = set(frame["evidence"])
+    if "published" in there:
+        patches.append(Patch(facecolor=_color(NO_MODEL, "published"), edgecolor=EDGE, label="lighter: published"))
+    if "simulated" in there:
+        patches.append(Patch(facecolor="white", edgecolor=EDGE, hatch=DOTS, label="dotted: simulated"))
+    return patches

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.figure import Figure
 
 from lab.results import drawing
 from lab.results.drawing import Canvas
 from lab.results.text import width
-from statefactory.planning.tree import Node, best_line, in_order
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from statefactory.planning.mcts import Node, best_line, in_order
 
 COLUMN, GAP, ROW, BOX = 2.35, 0.45, 0.42, 0.34  # inches: a box's width, between columns, between rows, a box's height
 EDGE, HEAD = 0.25, 0.75

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
-    from lab.models.backbone import Backbone
-    from statefactory.prompts import Reasoning
-    from statefactory.state import Values
+from lab.models.backbone import Backbone
+from statefactory.benchmark.schema import Pair
+from statefactory.prompts import Reasoning
+from statefactory.state import Values
 
 M = TypeVar("M")
+Step = tuple[str, str]  # an action, and the observation that it led to
 
 
 class Predictor(ABC, Generic[M]):
@@ -39,8 +40,6 @@ class Predictor(ABC, Generic[M]):
 
     def scores(self, memories: Sequence[M]) -> np.ndarray:
         """The scores of several, shape (memories,); the same as one by one, where that is slower."""
-        import numpy as np
-
         return np.array([self.score(memory) for memory in memories], dtype=float)
 
     def follow(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> list[M]:
@@ -60,9 +59,46 @@ class Predictor(ABC, Generic[M]):
         """Rewards in [0, 1], shape (steps,): the scores of what `follow` gives, s_0 left out. Raises what it raises."""
         return self.scores(self.follow(goal, actions, observations, first)[1:])
 
+    def predict_pair(self, pair: Pair) -> np.ndarray:
+        """Rewards at all steps of a pair, shape (steps,): the positive's, then the negatives'. Raises as `follow`."""
+        rows = pair.rows
+        return np.concatenate([self.predict(row.goal_description, row.actions, row.observations) for row in rows])
+
     def result(self, memories: Sequence[M]) -> dict[str, Any]:
         """What a run keeps of a trajectory: the rewards, and how many of a model's answers could not be read."""
         return {"rewards": self.scores(memories).tolist(), "malformed": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A goal and the steps towards it, really or in thought. first: the observation before any action."""
+
+    goal: str
+    first: str = ""
+    steps: tuple[Step, ...] = ()
+
+    def then(self, action: str, observation: str) -> Path:
+        """With one step more."""
+        return replace(self, steps=(*self.steps, (action, observation)))
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        return tuple(action for action, _ in self.steps)
+
+    @property
+    def observation(self) -> str:
+        """The newest one."""
+        return self.steps[-1][1] if self.steps else self.first
+
+
+class PathPredictor(Predictor[Path]):
+    """A predictor whose memory is all that was done and seen."""
+
+    def start(self, goal: str, observation: str = "") -> Path:
+        return Path(goal, observation)
+
+    def advance(self, memory: Path, action: str, observation: str) -> Path:
+        return memory.then(action, observation)
 
 
 class PredictorSettings(NamedTuple):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from lab.models.backbone import Backbone
 from statefactory.embeddings import Embedder, open_embedder
@@ -13,9 +15,6 @@ from statefactory.predictors import Predictor
 from statefactory.prompts import Reasoning
 from statefactory.routing import PAPER, Convention, rewards
 from statefactory.state import Level, State, Values, entities
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 class StateFactory(Extractor, Predictor[Memory]):

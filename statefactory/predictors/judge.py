@@ -13,19 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from lab.models.backbone import MalformedAnswer
+from lab.models.backbone import Backbone, MalformedAnswer
 from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from statefactory.predictors import Predictor
 from statefactory.truncation import oldest, shorter_text, without_end
-
-if TYPE_CHECKING:
-    from lab.models.backbone import Backbone
 
 Mode: TypeAlias = Literal["analytic", "intuitive", "stateful"]
 Percent = Annotated[int, Field(strict=True, ge=0, le=100, description="the progress, a whole number from 0 to 100")]

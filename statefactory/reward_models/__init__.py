@@ -1,12 +1,11 @@
 """Learned reward models, the paper's supervised baseline: a language model with LoRA and a score head (§3.1.1, C.2).
 
-    preferences    pairs from each world's training side, none of them a task of the benchmark
-    texts          the flattened format, and its tokens with each step's end
+    pairs          from each world's training side, none of them a task of the benchmark
     recipe         every value of a training; the presets "paper" and "two-cores"
-    losses         Eq. 13 over whole trajectories or all prefixes, with centring
     backbones      language models by name, folder or hub address
-    training       LoRA with peft and trl, checkpointed and resumed (`trainer` has what differs from trl)
-    scoring        all prefixes of a trajectory in one forward pass; rewards in [0, 1]
+    training       LoRA with peft and trl, checkpointed and resumed
+    trainer        what differs from trl: Eq. 13 over whole trajectories or all prefixes, with centring
+    scoring        trajectories as tokens, all prefixes in one forward pass; rewards in [0, 1]
     adapters       trained adapters as float16 safetensors with a card
     predictor      adapters as predictors, and the goal-blind and goal-swapped controls
     ridge          ridge regression on frozen sentence embeddings, the control to beat

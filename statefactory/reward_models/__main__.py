@@ -1,4 +1,4 @@
-"""Learned reward models: build preference pairs, train LoRA adapters, score pairs with them.
+"""Learned reward models: build training pairs, train LoRA adapters, score pairs with them.
 
 A first try offline, some minutes on one core:
 
@@ -21,16 +21,20 @@ The settings of the paper's Tables 6 and 7, on pairs built here, on a GPU:
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import get_type_hints
+
+import pandas as pd
 
 from lab.machine.faults import MissingData
 from lab.machine.files import sha256_of
 from lab.machine.paths import runs_folder, shown
+from lab.machine.yaml12 import load
 from lab.runs.run import RunBusy
 from statefactory.benchmark import DOMAINS
 from statefactory.benchmark.build import BuildFailed
@@ -38,20 +42,9 @@ from statefactory.benchmark.domains import named
 from statefactory.reward_models import evaluation
 from statefactory.reward_models.adapters import SHIPPED, Adapter
 from statefactory.reward_models.backbones import DEQUANTISED, MissingBackbone, dequantise
-from statefactory.reward_models.preferences.pairs import (
-    ALL,
-    TRAININGS,
-    default_folder,
-    preference_files,
-    preferences,
-    read_preferences,
-    training_pairs,
-)
+from statefactory.reward_models.pairs import ALL, TRAININGS, build_pairs, default_folder, training_files, training_pairs
 from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
 from statefactory.reward_models.training import train
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EXPECTED = (MissingData, MissingBackbone, BuildFailed, RunBusy, ValueError)
 
@@ -60,30 +53,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command and its exit status: 1 where something is missing or failed, 130 if stopped."""
     options = _parser().parse_args(arguments)
     try:
-        return {"dequantise": _dequantise, "data": _data, "train": _train, "score": _score}[options.command](options)
+        options.run(options)
     except EXPECTED as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt as stopped:
         print(stopped or "stopped; the same command goes on", file=sys.stderr)
         return 130
-
-
-def _dequantise(options: argparse.Namespace) -> int:
-    dequantise(options.model)
     return 0
 
 
-def _data(options: argparse.Namespace) -> int:
+def _data(options: argparse.Namespace) -> None:
     for domain in options.domain:
-        path = preferences(domain, options.data, options.pairs, options.validation, options.seed, options.workers)
-        rows = read_preferences(path)
-        held = sum(row.side == "validation" for row in rows)
-        print(f"{domain}: {len(rows) - held} training and {held} validation pairs; {shown(path)}")
-    return 0
+        folder = build_pairs(domain, options.data, options.pairs, options.validation, options.seed, options.workers)
+        about = json.loads((folder / f"{domain}.about.json").read_text(encoding="utf-8"))
+        print(f"{domain}: {about['pairs']} training and {about['validation']} validation pairs; {shown(folder)}")
 
 
-def _train(options: argparse.Namespace) -> int:
+def _train(options: argparse.Namespace) -> None:
     from joblib import Parallel, delayed
 
     names = TRAININGS if options.all else (options.domain,)
@@ -93,34 +80,37 @@ def _train(options: argparse.Namespace) -> int:
     jobs = (delayed(_train_adapter)(options, name) for name in names)
     for adapter in Parallel(n_jobs=min(options.workers, len(names)), return_as="generator")(jobs):
         print(f"trained: {shown(adapter.folder)}")
-    return 0
 
 
 def _train_adapter(options: argparse.Namespace, name: str) -> Adapter:
     import torch
 
     torch.set_num_threads(options.threads)
-    pairs = 0 if name == ALL else options.pairs  # the union is limited by --each
-    plan = recipe(options.preset, **{"pairs": pairs, **dict(_value(text) for text in options.set)})
-    source = _preferences(options)
-    data = {path.name: sha256_of(path) for path in preference_files(source, name)}
-    rows = training_pairs(source, name, plan.pairs, options.each)
-    return train(name, rows, plan, _adapters(options) / name, data)
+    # "name=value" with numbers as in YAML 1.2; `recipe` checks both.
+    numbers = {field for field, kind in get_type_hints(Recipe).items() if kind in (int, float, bool)}
+    texts = {field: value for field, _, value in (text.partition("=") for text in options.set)}
+    changed = {field: load(value) if field in numbers else value for field, value in texts.items()}
+    # The union is limited by --each.
+    plan = recipe(options.preset, **{"pairs": 0 if name == ALL else options.pairs, **changed})
+    source = _source(options)
+    data = {path.name: sha256_of(path) for path in training_files(source, name)}
+    pairs = training_pairs(source, name, plan.pairs, options.each)
+    return train(name, pairs, plan, options.adapters / name, data)
 
 
-def _score(options: argparse.Namespace) -> int:
-    adapters = [next((folder / name for folder in (_adapters(options), SHIPPED, Path()) if (folder / name).is_dir()),
-                     _adapters(options) / name) for name in options.adapter]  # fmt: skip
-    pairs = evaluation.Pairs(options.data, options.on, options.limit, _preferences(options))
+def _score(options: argparse.Namespace) -> None:
+    places = [[folder / name for folder in (options.adapters, SHIPPED, Path())] for name in options.adapter]
+    adapters = [next((path for path in paths if path.is_dir()), paths[0]) for paths in places]
+    source, limit = _source(options), options.limit
+    validation = source if options.on == "validation" else None
+    pairs = {domain: evaluation.pairs_of(domain, options.data, limit, validation) for domain in options.domain}
     # Not beside the adapters: those that come with the suite have predictions that its tables rest on.
     target = options.to or runs_folder() / "reward_models" / "predictions" / options.on
-    controls = options.controls.replace("-", " ")
     for adapter in adapters:
-        _save(target / adapter.name, evaluation.score(adapter, options.domain, pairs, controls, options.workers))
+        controls = options.controls.replace("-", " ")
+        _save(target / adapter.name, evaluation.score(adapter, pairs, controls, options.workers))
     if options.ridge:
-        keep, source = target / "ridge", _preferences(options)
-        _save(keep, evaluation.ridge_predictions(adapters, source, options.domain, pairs, keep))
-    return 0
+        _save(target / "ridge", evaluation.ridge_predictions(adapters, source, pairs, target / "ridge"))
 
 
 def _save(folder: Path, frame: pd.DataFrame) -> None:
@@ -129,56 +119,44 @@ def _save(folder: Path, frame: pd.DataFrame) -> None:
     print(f"predictions: {shown(folder / evaluation.FILE)}")
 
 
-def _preferences(options: argparse.Namespace) -> Path:
-    data = named(DOMAINS[0]).resolve(options.data)
-    return options.preferences or default_folder(data, options.seed)
-
-
-def _adapters(options: argparse.Namespace) -> Path:
-    return options.adapters or runs_folder() / "reward_models" / "adapters"
-
-
-def _value(text: str) -> tuple[str, Any]:
-    """A recipe's value from "name=value", numbers as in YAML 1.2; `recipe` checks both."""
-    from lab.machine.yaml12 import load
-
-    name, _, value = text.partition("=")
-    return name, load(value) if get_type_hints(Recipe).get(name) in (int, float, bool) else value
+def _source(options: argparse.Namespace) -> Path:
+    return options.preferences or default_folder(named(DOMAINS[0]).resolve(options.data), options.seed)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m statefactory.reward_models", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    commands = parser.add_subparsers(dest="command", required=True)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("python -m statefactory.reward_models", None, __doc__, formatter_class=raw)
+    commands = parser.add_subparsers(required=True)
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--data", choices=("auto", "official", "synthetic"), default="auto", help="of the worlds")
     shared.add_argument("--seed", type=int, default=0, help="of training tasks, padding and negatives")
     shared.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     places = argparse.ArgumentParser(add_help=False)
-    places.add_argument("--preferences", type=Path, help="folder of preference files, in place of the cache's")
-    places.add_argument("--adapters", type=Path, help="folder of adapters; runs/reward_models/adapters by default")
+    places.add_argument("--preferences", type=Path, help="folder of training pairs, in place of the cache's")
+    places.add_argument("--adapters", type=Path, default=runs_folder() / "reward_models" / "adapters")
 
     command = commands.add_parser("dequantise", help="write a quantised backbone's weights as float32, once")
     command.add_argument("model", nargs="?", choices=DEQUANTISED, default=DEQUANTISED[0])
+    command.set_defaults(run=lambda options: dequantise(options.model))
 
-    command = commands.add_parser("data", parents=[shared], help="build preference pairs of training tasks")
+    command = commands.add_parser("data", parents=[shared], help="build pairs of training tasks")
     command.add_argument("--domain", nargs="+", choices=DOMAINS, default=list(DOMAINS), metavar="D",
                          help=f"of {', '.join(DOMAINS)}; all by default")  # fmt: skip
     command.add_argument("--pairs", type=int, default=300, help="training pairs of a domain")
     command.add_argument("--validation", type=int, default=30, help="further pairs, which no training sees")
+    command.set_defaults(run=_data)
 
     command = commands.add_parser("train", parents=[shared, places], help="train an adapter, or all six")
     command.add_argument("--domain", choices=TRAININGS, metavar="D",
                          help=f"of {', '.join(TRAININGS)}; {ALL} is their union")  # fmt: skip
     command.add_argument("--all", action="store_true", help="all six adapters")
     command.add_argument("--preset", choices=list(PRESETS), default="two-cores")
-    command.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE",
-                         help=f"instead of the preset's: {', '.join(of.name for of in fields(Recipe))}")  # fmt: skip
+    names = ", ".join(field.name for field in fields(Recipe))
+    command.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help=f"instead of the preset's: {names}")
     command.add_argument("--pairs", type=int, default=0, help="the first so many of a domain's pairs; 0 for all")
     command.add_argument("--each", type=int, default=40, help=f"pairs of each domain that `{ALL}` takes")
     command.add_argument("--threads", type=int, default=1, help="of each process")
+    command.set_defaults(run=_train)
 
     command = commands.add_parser("score", parents=[shared, places], help="EPIC distances of adapters and controls")
     command.add_argument("--adapter", nargs="+", default=list(TRAININGS), metavar="A", help="names or folders; all six")
@@ -189,6 +167,7 @@ def _parser() -> argparse.ArgumentParser:
                          help="where no goal, and another task's, are shown too")  # fmt: skip
     command.add_argument("--to", type=Path, help="folder of predictions; in runs/reward_models by default")
     command.add_argument("--ridge", action="store_true", help="also ridge regression on frozen embeddings")
+    command.set_defaults(run=_score)
     return parser
 
 

@@ -22,10 +22,10 @@ from lab.machine.faults import DamagedFile
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, shown
 from lab.machine.reading import read_json
+from statefactory.embeddings.sentence_transformer import quiet
 from statefactory.reward_models import backbones
 from statefactory.reward_models.recipe import Recipe
-from statefactory.reward_models.scoring import Affine, Scorer
-from statefactory.reward_models.texts import Tokeniser
+from statefactory.reward_models.scoring import Affine, Scorer, Tokeniser
 
 SHIPPED = ROOT / "data" / "reward_models"  # with what they predict, and trainings of which that alone is kept
 LONGEST = 8192  # tokens of a trajectory that is scored, where the backbone takes so many; the paper's length
@@ -172,7 +172,7 @@ def with_adapter(model: Any, folder: Path) -> Any:
 
     config = PeftConfig.from_pretrained(str(folder))
     config.base_model_name_or_path = None  # the hash was compared; peft would warn that the name is no path
-    with backbones.quiet():
+    with quiet():
         wrapped = get_peft_model(model, config)
     state = _weights(folder)
     wanted = {name: value.shape for name, value in get_peft_model_state_dict(wrapped).items()}

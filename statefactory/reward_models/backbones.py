@@ -7,15 +7,14 @@ import json
 import os
 import shutil
 import tempfile
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from lab.machine import weights
 from lab.machine.files import write_atomically
 from lab.machine.weights import folder
+from statefactory.embeddings.sentence_transformer import quiet
 
 # Models of lab/machine/weights.yaml that have a name here.
 DEQUANTISED = ("smollm2-135m", "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b")
@@ -149,21 +148,3 @@ def tokenizer(folder: Path) -> Any:
 
 def _dequantised(name: str) -> Path:
     return folder() / f"{name}-dequantised"
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """No bars and only errors meanwhile: left-out layers are meant, and trl uses names that transformers deprecates."""
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)
-            yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()

@@ -12,41 +12,25 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import shown as shown_path
 from lab.machine.reading import damaged, read_whole
 from lab.results.statistics import bootstrap_mean
 from lab.runs.experiment import spread
-from statefactory.benchmark import DOMAINS, build
+from statefactory.benchmark import DOMAINS, Pair, build
 from statefactory.epic import epic_distances
+from statefactory.predictors import Predictor
 from statefactory.reward_models import adapters, ridge
-from statefactory.reward_models.predictor import (
-    ANOTHER,
-    OWN,
-    GoalSwapped,
-    LearnedReward,
-    Prefix,
-    PrefixPredictor,
-    with_controls,
-)
-from statefactory.reward_models.preferences.pairs import (
-    Preference,
-    Trajectory,
-    of_benchmark,
-    read_preferences,
-    training_pairs,
-)
+from statefactory.reward_models.pairs import file_of, read_in_order, training_pairs
+from statefactory.reward_models.predictor import ANOTHER, OWN, LearnedReward, PrefixPredictor, with_controls
 from statefactory.reward_models.recipe import changes
-from statefactory.reward_models.training import rows_hash
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
+from statefactory.reward_models.training import pairs_hash
 
 WHO = ["model", "trained_on", "shown"]
 COLUMNS = [*WHO, "domain", "task", "kind", "step", "reward", "truth"]
@@ -57,121 +41,96 @@ RIDGES: Mapping[ridge.View, str] = {
 FILE = "predictions.parquet"
 
 Controls = Literal["none", "own domain", "everywhere"]
-Rewards = list[list[list[float]]]  # of pairs: the chosen trajectory's, and the rejected one's
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """Which pairs are scored: of the benchmark, spread evenly, or held back from training. limit: 0 for all."""
+def pairs_of(domain: str, data: str = "auto", limit: int = 0, validation: Path | None = None) -> list[Pair]:
+    """The benchmark's pairs of a domain, spread evenly, or those that were held back from training.
 
-    data: str = "auto"
-    side: Literal["benchmark", "validation"] = "benchmark"
-    limit: int = 0
-    preferences: Path = Path()  # the folder of preference files, for validation
-
-    def of(self, domain: str) -> list[Preference]:
-        """Raises MissingData, and BuildFailed where a benchmark's pairs cannot be built."""
-        return _pairs(self, domain)
-
-
-@cache
-def _pairs(pairs: Pairs, domain: str) -> list[Preference]:
-    if pairs.side == "validation":
-        return read_preferences(pairs.preferences / f"{domain}.parquet", "validation", pairs.limit)
+    limit: 0 for all. validation: the folder of the latter.
+    Raises MissingData, and BuildFailed where a benchmark's pairs cannot be built.
+    """
+    if validation:
+        return read_in_order(file_of(validation, domain, True), limit)
     # All are built, or kept already; a build of its own for each limit would take longer.
-    return of_benchmark(spread(build(domain, pairs.data).pairs(), pairs.limit))
+    return spread(build(domain, data).pairs(), limit)
 
 
 def score(
-    folder: Path, domains: Sequence[str], pairs: Pairs, controls: Controls = "own domain", workers: int = 1
+    folder: Path, pairs: Mapping[str, Sequence[Pair]], controls: Controls = "own domain", workers: int = 1
 ) -> pd.DataFrame:
-    """The predictions of an adapter on domains, one below the other.
+    """The predictions of an adapter on pairs by domain, one below the other.
 
     controls: where a goal-blind and a goal-swapped control run beside; a union has no domain of its own.
-    workers: processes of one thread each.
-    Raises UnusableAdapter, MissingBackbone, and what `Pairs.of` raises.
+    workers: processes of one thread each. Raises UnusableAdapter and MissingBackbone.
     """
     from joblib import Parallel, delayed
 
-    jobs = (delayed(_score_domain)(folder, domain, pairs, controls) for domain in domains)
+    jobs = (delayed(_score_domain)(folder, domain, of_domain, controls) for domain, of_domain in pairs.items())
     return joined(Parallel(n_jobs=workers)(jobs))
 
 
-def _score_domain(folder: Path, domain: str, pairs: Pairs, controls: Controls) -> pd.DataFrame:
+def _score_domain(folder: Path, domain: str, pairs: Sequence[Pair], controls: Controls) -> pd.DataFrame:
     import torch
 
     torch.set_num_threads(1)
-    model, rows = LearnedReward(folder), pairs.of(domain)
+    model = LearnedReward(folder)
     beside = controls == "everywhere" or (controls == "own domain" and model.adapter.card["domains"] == [domain])
-    shown = with_controls(model, [row.chosen.goal for row in rows]) if beside else {OWN: model}
-    predicted = {control: rewards(predictor, rows) for control, predictor in shown.items()}
     name = ", ".join(["LoRA", *changes(model.adapter.recipe)])
-    return frame(name, model.adapter.name, predicted, rows)
+    return frame(name, model.adapter.name, controlled(model, pairs) if beside else {OWN: model}, pairs)
 
 
 def ridge_predictions(
-    folders: Sequence[Path], preferences: Path, domains: Sequence[str], pairs: Pairs, keep: Path
+    folders: Sequence[Path], training: Path, pairs: Mapping[str, Sequence[Pair]], keep: Path
 ) -> pd.DataFrame:  # fmt: skip
     """The predictions of ridge regression in its three views, fitted on the training pairs of each adapter.
 
-    preferences: the folder of these pairs. keep: the folder where the weights of the whole view are written.
-    Raises UnusableAdapter if `preferences` holds other pairs, and MissingData.
+    training: the folder of these pairs. pairs: by domain, to be scored. keep: the folder where the weights of the whole
+    view are written. Raises UnusableAdapter if `training` holds other pairs, and MissingData.
     """
     parts = []
     for folder in folders:
         card = adapters.read(folder).card
         name, count = card["name"], card["pairs"]
-        training = training_pairs(preferences, name, count, count // len(DOMAINS))
-        if rows_hash(training) != card["rows"]:
+        seen = training_pairs(training, name, count, count // len(DOMAINS))
+        if pairs_hash(seen) != card["rows"]:
             raise adapters.UnusableAdapter(
-                f"{name} was trained on other pairs than the first {count} in {shown_path(preferences)}; "
+                f"{name} was trained on other pairs than the first {count} in {shown_path(training)}; "
                 "name the folder with its own by --preferences"
             )
         for view, model in RIDGES.items():
-            fitted = ridge.fit(training, view)
+            fitted = ridge.fit(seen, view)
             if view == "whole":
                 fitted.card["rows"] = card["rows"]
                 fitted.save(keep / f"{name}.json")
-            for domain in domains:
-                rows = pairs.of(domain)
-                shown: dict[str, PrefixPredictor] = {OWN: fitted}
-                if view == "whole":
-                    # No empty goal: its embedding is far off, a linear map follows, and all rewards are clipped alike.
-                    shown[ANOTHER] = GoalSwapped(fitted, [row.chosen.goal for row in rows])
-                kept = {control: rewards(predictor, rows) for control, predictor in shown.items()}
-                parts.append(frame(model, name, kept, rows))
+            for of_domain in pairs.values():
+                shown = controlled(fitted, of_domain)
+                # No empty goal: its embedding is far off, a linear map follows, and all rewards are clipped alike.
+                wanted = (OWN, ANOTHER) if view == "whole" else (OWN,)
+                parts.append(frame(model, name, {control: shown[control] for control in wanted}, of_domain))
     return joined(parts)
 
 
-def rewards(predictor: PrefixPredictor, rows: Iterable[Preference]) -> Rewards:
-    """A predictor's rewards at every step of every pair, in [0, 1]."""
-
-    def along(trajectory: Trajectory) -> list[float]:
-        return predictor.scores(
-            [Prefix(trajectory.goal, trajectory.steps[:n]) for n in range(1, len(trajectory.steps) + 1)]
-        ).tolist()
-
-    return [[along(trajectory) for trajectory in row.both] for row in rows]
+def controlled(predictor: PrefixPredictor, pairs: Sequence[Pair]) -> dict[str, PrefixPredictor]:
+    """The predictor with its controls, which are shown the goals of these pairs."""
+    return with_controls(predictor, [pair.positive.goal_description for pair in pairs])
 
 
-def frame(model: str, trained_on: str, kept: Mapping[str, Rewards], rows: Sequence[Preference]) -> pd.DataFrame:
-    """Predictions as a table with COLUMNS. kept: what was shown -> the rewards, in the order of the rows."""
-    import pandas as pd
-
+def frame(model: str, trained_on: str, shown: Mapping[str, Predictor[Any]], pairs: Sequence[Pair]) -> pd.DataFrame:
+    """Predictions at every step of every pair, as a table with COLUMNS. shown: what is shown -> the predictor."""
     lines = [
-        (model, trained_on, shown, row.domain, row.task, kind, step, reward, truth)
-        for shown, rewards_of_pairs in kept.items()
-        for row, both in zip(rows, rewards_of_pairs, strict=True)
-        for kind, trajectory, predicted in zip(("positive", "negative"), row.both, both, strict=True)
-        for step, (reward, truth) in enumerate(zip(predicted, trajectory.progress, strict=True), 1)
-    ]
+        (model, trained_on, control, row.domain, row.task, row.kind, step, reward, truth)
+        for control, predictor in shown.items()
+        for pair in pairs
+        for (row, step), reward, truth in zip(
+            [(row, step) for row in pair.rows for step in range(1, len(row.trajectory) + 1)],
+            predictor.predict_pair(pair), pair.shaped, strict=True,
+        )
+    ]  # fmt: skip
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
 def distances(predictions: pd.DataFrame) -> pd.DataFrame:
     """EPIC distance of each pair: columns WHO, domain, task, distance; the monotonic baseline's rows first."""
-    import pandas as pd
-
     # A pair's positive steps stand before its negative ones, as in the benchmark.
     first = predictions.drop_duplicates(["domain", "task", "kind", "step"])
     length = first.groupby(["domain", "task", "kind"], sort=False)["step"].transform("max")
@@ -187,8 +146,6 @@ def summary(distances: pd.DataFrame) -> pd.DataFrame:
     Columns: WHO, domain, n, value, ci_low, ci_high; minus_own, minus_low and minus_high: differences pair by pair to
     the first in the frame that is not the monotonic baseline.
     """
-    import pandas as pd
-
     lines = []
     for domain, part in distances.groupby("domain", sort=False):
         table = part.pivot(index="task", columns=WHO, values="distance")
@@ -211,8 +168,6 @@ def save(path: Path, predictions: pd.DataFrame) -> None:
 
 def read(paths: Iterable[Path]) -> pd.DataFrame:
     """Predictions of one or more files. Raises DamagedFile."""
-    import pandas as pd
-
     parts = []
     for path in paths:
         try:
@@ -224,8 +179,6 @@ def read(paths: Iterable[Path]) -> pd.DataFrame:
 
 def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Predictions one below the other."""
-    import pandas as pd
-
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
 
 

@@ -6,34 +6,26 @@ it is, the model does not read the goal: it may only tell expert from random pla
 
 from __future__ import annotations
 
+import pathlib
 from abc import abstractmethod
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
 
-from statefactory.predictors import Predictor, fixed, register
+import numpy as np
+
+from statefactory.predictors import Path, PathPredictor, Step, fixed, register
 from statefactory.reward_models import adapters
 from statefactory.reward_models.adapters import SHIPPED, Adapter
 from statefactory.reward_models.scoring import Affine
-from statefactory.reward_models.texts import Step
 from statefactory.reward_models.training import other_goals
-
-if TYPE_CHECKING:
-    import numpy as np
-
 
 OWN, NO_GOAL, ANOTHER = "own goal", "no goal", "another goal"  # what a model is shown
 
 
-class Prefix(NamedTuple):
-    """The memory: a goal and the steps so far. The format has no place for s_0's observation."""
+class PrefixPredictor(PathPredictor):
+    """A predictor that scores many prefixes of a trajectory at once. affine: brings its scores to [0, 1].
 
-    goal: str
-    steps: tuple[Step, ...] = ()
-
-
-class PrefixPredictor(Predictor[Prefix]):
-    """A predictor that scores many prefixes of a trajectory at once. affine: brings its scores to [0, 1]."""
+    The format has no place for s_0's observation.
+    """
 
     affine = Affine()
 
@@ -41,34 +33,21 @@ class PrefixPredictor(Predictor[Prefix]):
     def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
         """Scores after so many steps each, shape (lengths,), in no unit of their own."""
 
-    def start(self, goal: str, observation: str = "") -> Prefix:
-        return Prefix(goal)
-
-    def advance(self, memory: Prefix, action: str, observation: str) -> Prefix:
-        return Prefix(memory.goal, (*memory.steps, (action, observation)))
-
-    def score(self, memory: Prefix) -> float:
+    def score(self, memory: Path) -> float:
         """The reward in [0, 1]."""
         return float(self.scores([memory])[0])
 
-    def scores(self, memories: Sequence[Prefix]) -> np.ndarray:
+    def scores(self, memories: Sequence[Path]) -> np.ndarray:
         """Rewards in [0, 1], shape (memories,); memories of one trajectory share the work."""
-        return self.affine(self.raw_scores(memories))
-
-    def raw_scores(self, memories: Sequence[Prefix]) -> np.ndarray:
-        """What `scores` maps to [0, 1]."""
-        import numpy as np
-
         scores = np.zeros(len(memories))
         left = sorted(range(len(memories)), key=lambda number: -len(memories[number].steps))
         while left:
-            goal, steps = memories[left[0]]
-            here = [
-                n for n in left if memories[n].goal == goal and steps[: len(memories[n].steps)] == memories[n].steps
-            ]
-            scores[here] = self.raw(goal, steps, [len(memories[number].steps) for number in here])
-            left = [number for number in left if number not in set(here)]
-        return scores
+            goal, steps = memories[left[0]].goal, memories[left[0]].steps
+            here = {n: len(memories[n].steps) for n in left
+                    if memories[n].goal == goal and steps[: len(memories[n].steps)] == memories[n].steps}  # fmt: skip
+            scores[[*here]] = self.raw(goal, steps, [*here.values()])
+            left = [number for number in left if number not in here]
+        return self.affine(scores)
 
 
 class LearnedReward(PrefixPredictor):
@@ -77,8 +56,8 @@ class LearnedReward(PrefixPredictor):
     base: a folder or name in place of the recipe's. Raises UnusableAdapter, and at the first score MissingBackbone.
     """
 
-    def __init__(self, adapter: Adapter | Path, base: str = "") -> None:
-        self.adapter = adapters.read(adapter) if isinstance(adapter, Path) else adapter
+    def __init__(self, adapter: Adapter | pathlib.Path, base: str = "") -> None:
+        self.adapter = adapters.read(adapter) if isinstance(adapter, pathlib.Path) else adapter
         self.affine, self._base = self.adapter.affine, base
 
     def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
@@ -104,35 +83,32 @@ class Critic(PrefixPredictor):
         return sign * adapters.classifier(self.name.removeprefix("-"), self.max_tokens).prefixes(goal, steps, lengths)
 
 
-class GoalBlind(PrefixPredictor):
-    """Another predictor that is shown no goal."""
+class OtherGoal(PrefixPredictor):
+    """Another predictor that is shown another goal. shown: of a goal, what is shown in its place."""
 
-    def __init__(self, of: PrefixPredictor) -> None:
-        self.of, self.affine = of, of.affine
-
-    def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
-        return self.of.raw("", steps, lengths)
-
-
-class GoalSwapped(PrefixPredictor):
-    """Another predictor that is shown another task's goal. goals: those that there are; a goal always gets the same."""
-
-    def __init__(self, of: PrefixPredictor, goals: Sequence[str], seed: int = 0) -> None:
-        self.of, self.affine, self._other = of, of.affine, other_goals(goals, seed)
+    def __init__(self, of: PrefixPredictor, shown: Callable[[str], str]) -> None:
+        self.of, self.affine, self.shown = of, of.affine, shown
 
     def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
-        """Raises ValueError for a goal that is not among those given, or that is the only one."""
-        if goal not in self._other:
+        return self.of.raw(self.shown(goal), steps, lengths)
+
+
+def with_controls(predictor: PrefixPredictor, goals: Sequence[str], seed: int = 0) -> dict[str, PrefixPredictor]:
+    """The predictor with its own goal first, then without one, and with another task's: a goal always gets the same.
+
+    goals: of all tasks. The last raises ValueError for a goal that is not among them, or that is the only one.
+    """
+    others = other_goals(goals, seed)
+
+    def another(goal: str) -> str:
+        if goal not in others:
             raise ValueError(f"no other goal is known for {goal[:80]!r}; give the goals of all tasks, at least two")
-        return self.of.raw(self._other[goal], steps, lengths)
+        return others[goal]
+
+    return {OWN: predictor, NO_GOAL: OtherGoal(predictor, lambda goal: ""), ANOTHER: OtherGoal(predictor, another)}
 
 
-def with_controls(predictor: PrefixPredictor, goals: Sequence[str]) -> dict[str, PrefixPredictor]:
-    """The predictor with its own goal first, then its two controls."""
-    return {OWN: predictor, NO_GOAL: GoalBlind(predictor), ANOTHER: GoalSwapped(predictor, goals)}
-
-
-def register_adapters(names: Sequence[str], folder: Path = SHIPPED) -> list[str]:
+def register_adapters(names: Sequence[str], folder: pathlib.Path = SHIPPED) -> list[str]:
     """Make adapters of a folder available to experiments; the methods they are there, "reward_model_<name>".
 
     Raises UnusableAdapter for one that is not there, naming those that are.
@@ -151,7 +127,7 @@ def register_critics(names: Sequence[str]) -> list[str]:
     """Make critics of others available to experiments (see `Critic`); the methods they are there, "critic_<name>"."""
     methods = []
     for name in names:
-        title = Path(name).name if Path(name).is_dir() else name
+        title = pathlib.Path(name).name if pathlib.Path(name).is_dir() else name
         methods.append(f"critic_{name.strip('/').replace('/', '.')}")  # a method's name is a part of its episodes'
         register(methods[-1], f"Critic, {title}")(fixed(Critic(name)))
     return methods

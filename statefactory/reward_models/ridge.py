@@ -12,23 +12,22 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import numpy as np
 from pydantic import BaseModel
 
 from lab.machine.files import write_atomically
 from lab.machine.reading import read_json
+from statefactory.benchmark.schema import Pair
 from statefactory.embeddings import DEFAULT, Embedder, open_embedder
+from statefactory.predictors import Step
 from statefactory.reward_models.adapters import Map
 from statefactory.reward_models.predictor import PrefixPredictor
-from statefactory.reward_models.preferences.pairs import Preference
 from statefactory.reward_models.scoring import Affine
-from statefactory.reward_models.texts import Step
-
-if TYPE_CHECKING:
-    import numpy as np
 
 View = Literal["whole", "no goal", "counts"]
 ALPHAS = (1e1, 1e2, 1e3, 1e4, 1e5, 1e6)  # leave-one-out cross-validation chooses
@@ -59,8 +58,6 @@ class Ridge(PrefixPredictor):
         return self._embedder or open_embedder(self.embedding)
 
     def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
-        import numpy as np
-
         every = features(self.embedder if self.view != "counts" else None, goal, steps, self.view)[
             np.array(lengths, dtype=int)
         ]
@@ -70,7 +67,7 @@ class Ridge(PrefixPredictor):
         """Write the weights as JSON, some 25 kB."""
         record = {
             "weights": [float(f"{weight:.7g}") for weight in self.weights], "view": self.view,
-            "embedding": self.embedding, "affine": {"scale": self.affine.scale, "offset": self.affine.offset},
+            "embedding": self.embedding, "affine": asdict(self.affine),
             "card": self.card,
         }  # fmt: skip
         write_atomically(path, json.dumps(record).encode())
@@ -78,39 +75,33 @@ class Ridge(PrefixPredictor):
     @classmethod
     def read(cls, path: Path, embedder: Embedder | None = None) -> Ridge:
         """A fitted one by its file. Raises DamagedFile naming the field that is wrong."""
-        import numpy as np
-
         stored = read_json(path, _File)
         affine = Affine(stored.affine.scale, stored.affine.offset)
         return cls(np.array(stored.weights), affine, stored.view, stored.embedding, embedder, stored.card)
 
 
 def fit(
-    rows: Sequence[Preference], view: View = "whole", embedding: str = DEFAULT, embedder: Embedder | None = None
+    pairs: Sequence[Pair], view: View = "whole", embedding: str = DEFAULT, embedder: Embedder | None = None
 ) -> Ridge:
-    """Fit true progress at every step of both trajectories. Raises ValueError for no rows."""
-    import numpy as np
+    """Fit true progress at every step of both trajectories. Raises ValueError for no pairs."""
     from sklearn.linear_model import RidgeCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    if not rows:
+    if not pairs:
         raise ValueError("there are no training pairs")
+    rows = [row for pair in pairs for row in pair.rows]
     if view != "counts":
         embedder = embedder or open_embedder(embedding)
         # All at once: the embedder works in batches, and remembers.
-        embedder.embed(
-            [text for row in rows for trajectory in row.both for text in _texts(trajectory.goal, trajectory.steps)]
-        )
-    inputs = np.concatenate(
-        [features(embedder, trajectory.goal, trajectory.steps, view)[1:] for row in rows for trajectory in row.both]
-    )
-    truth = np.concatenate([row.truth for row in rows])
+        embedder.embed([text for row in rows for text in _texts(row.goal_description, row.steps)])
+    inputs = np.concatenate([features(embedder, row.goal_description, row.steps, view)[1:] for row in rows])
+    truth = np.concatenate([row.shaped for row in rows])
     fitted = make_pipeline(StandardScaler(), RidgeCV(ALPHAS)).fit(inputs, truth)
     scaler, ridge = fitted[0], fitted[1]
     slopes = ridge.coef_ / scaler.scale_
     weights = np.append(slopes, ridge.intercept_ - slopes @ scaler.mean_)
-    card = {"pairs": len(rows), "positions": len(truth), "alpha": float(ridge.alpha_)}
+    card = {"pairs": len(pairs), "positions": len(truth), "alpha": float(ridge.alpha_)}
     return Ridge(weights, Affine.fitted(fitted.predict(inputs)), view, embedding, embedder, card)
 
 
@@ -119,8 +110,6 @@ def features(embedder: Embedder | None, goal: str, steps: Sequence[Step], view: 
 
     embedder: None where no word is read.
     """
-    import numpy as np
-
     if embedder is None:
         return _counts(steps)
     vectors = embedder.embed(_texts(goal, steps))
@@ -137,8 +126,6 @@ def features(embedder: Embedder | None, goal: str, steps: Sequence[Step], view: 
 
 
 def _counts(steps: Sequence[Step]) -> np.ndarray:
-    import numpy as np
-
     lines = [[0.0] * 8]
     seen: Counter[str] = Counter()
     done: Counter[str] = Counter()

@@ -1,8 +1,14 @@
-"""Scores of a trajectory's prefixes: one forward pass for all that fit, read at each step's last token.
+"""Trajectories as tokens, and the scores of their prefixes.
 
-A causal model's output at a token depends on what stands before it alone, so this equals one call a prefix up to
-rounding, and so does a pass that goes on from what the last text began with: where a planner's candidates branch, their
-path is read once. A prefix that is longer than the model takes is scored by itself, with the goal and its newest steps.
+The flattened format of Appendix C.2.1:
+
+    <GOAL> goal </GOAL> --- <ACTION> action </ACTION> <STATE> observation </STATE> <ACTION> ...
+
+The goal and each step are tokenised apart, so that the tokens of a trajectory's beginning are the beginning of its
+tokens. A causal model's output at a token depends on what stands before it alone: so one forward pass, read at each
+step's last token, equals one call a prefix up to rounding. So does a pass that goes on from what the last text began
+with: where a planner's candidates branch, their path is read once. A prefix that is longer than the model takes is
+scored by itself, with the goal and its newest steps.
 """
 
 from __future__ import annotations
@@ -14,14 +20,85 @@ from operator import eq
 from threading import Lock, local
 from typing import TYPE_CHECKING, Any
 
-from statefactory.reward_models.texts import Step, Tokeniser, Tokens
+import numpy as np
+
+from statefactory.predictors import Step
 
 if TYPE_CHECKING:
-    import numpy as np
     import torch
 
 NOTHING: tuple[list[int], list[float], Any] = [], [], None  # what a thread has read before its first text
 MARGIN = 0.25  # of [0, 1], kept on either side of the training scores
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A trajectory's tokens. ends: where each kept step's last token is. left_out: steps at the beginning that are not
+    here, the oldest; truncated: whether anything is missing.
+    """
+
+    ids: list[int]
+    ends: list[int]
+    left_out: int = 0
+    truncated: bool = False
+
+
+def goal_text(goal: str) -> str:
+    return f"<GOAL> {goal} </GOAL> ---"
+
+
+def step_text(action: str, observation: str) -> str:
+    return f" <ACTION> {action} </ACTION> <STATE> {observation} </STATE>"
+
+
+def flattened(goal: str, steps: Sequence[Step]) -> str:
+    """The whole trajectory as one text."""
+    return goal_text(goal) + "".join(step_text(*step) for step in steps)
+
+
+class Tokeniser:
+    """Tokens of trajectories. tokenizer: of transformers. most: tokens of a trajectory.
+
+    A longer one keeps its goal and its newest steps; of a step that is too long by itself the end is kept. The oldest
+    steps go first since progress shows in the newest ones, and the goal never, since progress is towards it.
+    """
+
+    def __init__(self, tokenizer: Any, most: int) -> None:
+        self._tokenizer, self.most = tokenizer, most
+
+    def head(self, goal: str) -> list[int]:
+        """The goal's tokens. Raises ValueError for a goal that leaves less than half of the tokens for steps."""
+        ids = self._ids(goal_text(goal))
+        if len(ids) > self.most // 2:
+            raise ValueError(f"this goal has {len(ids)} tokens, more than half of {self.most}: {goal[:80]!r}")
+        return ids
+
+    def pieces(self, steps: Sequence[Step]) -> list[list[int]]:
+        """Each step's tokens."""
+        return [self._ids(step_text(*step)) for step in steps]
+
+    def tokens(self, goal: str, steps: Sequence[Step]) -> Tokens:
+        """The goal and the steps, or as many of the newest as fit."""
+        return self.joined(self.head(goal), self.pieces(steps))
+
+    def joined(self, head: list[int], pieces: Sequence[list[int]]) -> Tokens:
+        """The same of what is tokenised already."""
+        room, first = self.most - len(head), len(pieces)
+        while first and len(pieces[first - 1]) <= room:
+            first -= 1
+            room -= len(pieces[first])
+        kept, truncated = list(pieces[first:]), first > 0
+        if pieces and not kept:
+            first, kept = len(pieces) - 1, [pieces[-1][-room:]]
+        ids, ends = list(head), []
+        for piece in kept:
+            ids += piece
+            ends.append(len(ids) - 1)
+        return Tokens(ids, ends, first, truncated)
+
+    def _ids(self, text: str) -> list[int]:
+        # No special tokens: trl's pre-tokenised rows have none, and scoring has to read what training read.
+        return self._tokenizer(text, add_special_tokens=False)["input_ids"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +122,6 @@ class Affine:
         return cls(scale, MARGIN - scale * low)
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
-        import numpy as np
-
         return np.clip(self.scale * scores + self.offset, 0.0, 1.0)
 
 
@@ -80,7 +155,6 @@ class Scorer:
 
     def prefixes(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
         """Scores after so many steps each, shape (lengths,); 0 steps are the goal alone."""
-        import numpy as np
         import torch
 
         head, pieces = self.tokeniser.head(goal), self.tokeniser.pieces(steps)

@@ -1,6 +1,14 @@
 """trl's reward trainer with every prefix of a trajectory in the loss, one forward pass a trajectory, and no padding.
 
-Imported by `training` alone, when a training begins: it imports torch, trl and datasets.
+Imported by `training` alone, when a training begins: it imports torch, trl and datasets. The preference loss of Eq. 13
+is over whole trajectories or over all prefixes, with a centring term:
+
+    L = mean over (w, l) of -log sigmoid(r_w - r_l) + c (r_w + r_l)^2
+
+"outcome" compares the last steps of the chosen and the rejected trajectory, as the paper's equation does;
+"all_prefixes" compares every two positions whose true progress differs, within a trajectory and across both (§3.1.1:
+the positive sample has the higher reward). With one pair and "outcome" this is what trl computes. The centring term is
+that of trl; the paper cites reward centring and states neither form nor weight.
 """
 
 from __future__ import annotations
@@ -9,7 +17,7 @@ import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from datasets import Dataset
@@ -17,12 +25,41 @@ from transformers import PrinterCallback, TrainerCallback
 from trl import RewardConfig, RewardTrainer
 
 from lab.machine.progress import Bar
-from statefactory.reward_models.losses import preference_loss
-from statefactory.reward_models.recipe import Recipe
-from statefactory.reward_models.scoring import position_scores
-from statefactory.reward_models.texts import Tokens
+from statefactory.reward_models.recipe import Loss, Recipe
+from statefactory.reward_models.scoring import Tokens, position_scores
 
+SAME = 1e-6  # progress that differs by less is equal
 COUNTED = ("tokens", "comparisons", "truncated", "seconds", "cpu_seconds")  # sums since the first step
+
+
+class PairLoss(NamedTuple):
+    """loss: a scalar with gradient. right: comparisons in which the better position scores higher; of: all of them."""
+
+    loss: torch.Tensor
+    right: int
+    of: int
+
+
+def preference_loss(
+    scores: Sequence[torch.Tensor], progress: Sequence[Sequence[float]], kind: Loss, centring: float
+) -> PairLoss:
+    """The loss of one task's trajectories, the chosen one first.
+
+    scores: a tensor of shape (steps,) a trajectory; progress: the truth at the same positions. Where no two positions
+    differ, the loss is 0 and counts no comparison.
+    """
+    if kind == "outcome":
+        better = torch.stack([scores[0][-1]] * (len(scores) - 1))
+        worse = torch.stack([values[-1] for values in scores[1:]])
+    else:
+        every = torch.cat(list(scores))
+        truth = torch.tensor([value for values in progress for value in values], device=every.device)
+        first, second = torch.nonzero(truth[:, None] - truth[None, :] > SAME, as_tuple=True)
+        better, worse = every[first], every[second]
+    if not len(better):
+        return PairLoss(sum(values.sum() for values in scores) * 0.0, 0, 0)  # type: ignore[arg-type]
+    loss = -torch.nn.functional.logsigmoid(better - worse).mean() + centring * ((better + worse) ** 2).mean()
+    return PairLoss(loss, int((better > worse).sum()), len(better))
 
 
 @dataclass(frozen=True)
@@ -30,7 +67,7 @@ class Example:
     """One task's trajectories, the chosen one first: their tokens, and the true progress at each of their ends."""
 
     tokens: tuple[Tokens, ...]
-    progress: tuple[tuple[float, ...], ...]
+    progress: tuple[Sequence[float], ...]
 
 
 class PrefixTrainer(RewardTrainer):

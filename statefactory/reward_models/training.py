@@ -11,21 +11,24 @@ import platform
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lab.machine import progress
 from lab.machine.files import write_atomically
 from lab.machine.paths import shown
 from lab.runs.run import RunBusy
+from statefactory.benchmark.schema import Pair
+from statefactory.embeddings.sentence_transformer import quiet
 from statefactory.reward_models import adapters, backbones
 from statefactory.reward_models.adapters import Adapter, UnusableAdapter
-from statefactory.reward_models.preferences.pairs import Preference, Trajectory
 from statefactory.reward_models.recipe import Recipe
-from statefactory.reward_models.scoring import Affine, Scorer
-from statefactory.reward_models.texts import Tokeniser
+from statefactory.reward_models.scoring import Affine, Scorer, Tokeniser
 
 if TYPE_CHECKING:
     from statefactory.reward_models.trainer import Example
@@ -37,56 +40,52 @@ PACKAGES = ("peft", "trl", "transformers", "torch")
 
 
 def train(
-    name: str, rows: Sequence[Preference], recipe: Recipe, folder: Path, data: Mapping[str, str] | None = None,
+    name: str, pairs: Sequence[Pair], recipe: Recipe, folder: Path, data: Mapping[str, str] | None = None,
     title: str = "", callbacks: Sequence[Any] = (), show_progress: bool = True,
 ) -> Adapter:  # fmt: skip
-    """Train an adapter on preference pairs, or take the finished one that is in `folder`.
+    """Train an adapter on pairs, or take the finished one that is in `folder`.
 
-    rows: the training side. folder: checkpoints while it trains, in `checkpoints/`, and the adapter. data: file name ->
-    sha256 of what the rows are from, for the card. callbacks: of transformers. Killed at any moment, the next call goes
-    on from the last checkpoint, to the same weights. Raises UnusableAdapter if the folder holds other data, recipe or
-    backbone, RunBusy if another process trains there, MissingBackbone, and ValueError for no rows.
+    folder: checkpoints while it trains, in `checkpoints/`, and the adapter. data: file name -> sha256 of what the pairs
+    are from, for the card. callbacks: of transformers. Killed at any moment, the next call goes on from the last
+    checkpoint, to the same weights. Raises UnusableAdapter if the folder holds other data, recipe or backbone, RunBusy
+    if another process trains there, MissingBackbone, and ValueError for no pairs.
     """
-    if not rows:
+    if not pairs:
         raise ValueError(f"{name}: there are no training pairs")
-    rows = rows[: recipe.pairs or None]
-    base = backbones.located(recipe.base)
-    identity = {"name": name, "recipe": recipe.to_json(), "base": backbones.fingerprint(base), "rows": rows_hash(rows)}
+    pairs = pairs[: recipe.pairs or None]
+    base, rows = backbones.located(recipe.base), pairs_hash(pairs)
+    identity = {"name": name, "recipe": recipe.to_json(), "base": backbones.fingerprint(base), "rows": rows}
     with _alone(folder):
         _agree(folder, identity)
         if (folder / adapters.CARD).exists():
             return adapters.read(folder)
-        trained, examples, tokeniser = _trained(rows, recipe, base, folder, title or name, callbacks, show_progress)
+        trained, examples, tokeniser = _trained(pairs, recipe, base, folder, title or name, callbacks, show_progress)
         card = {
-            "name": name, "domains": sorted({row.domain for row in rows}),
+            "name": name, "domains": sorted({pair.positive.domain for pair in pairs}),
             "base": {"name": backbones.described(recipe.base), "sha256": identity["base"]},
-            "recipe": recipe.to_json(), "data": dict(data or {}), "rows": identity["rows"], "pairs": len(rows),
+            "recipe": recipe.to_json(), "data": dict(data or {}), "rows": rows, "pairs": len(pairs),
             **_measured(trained, examples), "hardware": hardware(), "packages": {p: version(p) for p in PACKAGES},
         }  # fmt: skip
-        scorer = Scorer(trained.model, tokeniser)
-        card["affine"] = _affine(scorer, rows[:FITTED], recipe.goals == "blind")
+        card["affine"] = _affine(Scorer(trained.model, tokeniser), pairs[:FITTED], recipe.goals == "blind")
         adapter = adapters.save(folder, trained.model, card)
         shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     return adapter
 
 
-def examples_of(rows: Sequence[Preference], recipe: Recipe, tokeniser: Tokeniser) -> list[Example]:
+def examples_of(pairs: Sequence[Pair], recipe: Recipe, tokeniser: Tokeniser) -> list[Example]:
     """The pairs as tokens, with a goal-swapped third trajectory where the recipe says so."""
     from statefactory.reward_models.trainer import Example
 
-    swapped = other_goals([row.chosen.goal for row in rows]) if recipe.swapped_negatives else {}
+    swapped = other_goals([pair.positive.goal_description for pair in pairs]) if recipe.swapped_negatives else {}
     examples = []
-    for row in rows:
-        several = list(row.both)
-        if row.chosen.goal in swapped:
-            nothing = (0.0,) * len(row.chosen.steps)
-            several.append(Trajectory(swapped[row.chosen.goal], row.chosen.steps, nothing))
-        tokens = [
-            tokeniser.tokens("" if recipe.goals == "blind" else trajectory.goal, trajectory.steps)
-            for trajectory in several
-        ]
+    for pair in pairs:
+        trajectories = [(row.goal_description, row.steps, row.shaped) for row in pair.rows]
+        goal, steps, _ = trajectories[0]
+        if goal in swapped:
+            trajectories.append((swapped[goal], steps, [0.0] * len(steps)))
+        tokens = [tokeniser.tokens("" if recipe.goals == "blind" else goal, steps) for goal, steps, _ in trajectories]
         # What truncation left out is not scored, and so not compared.
-        kept = [trajectory.progress[part.left_out :] for trajectory, part in zip(several, tokens, strict=True)]
+        kept = [truth[part.left_out :] for (*_, truth), part in zip(trajectories, tokens, strict=True)]
         examples.append(Example(tuple(tokens), tuple(kept)))
     return examples
 
@@ -98,23 +97,20 @@ def other_goals(goals: Sequence[str], seed: int = 0) -> dict[str, str]:
     return dict(zip(different, [*different[1:], different[0]], strict=True)) if len(different) > 1 else {}
 
 
-def steps_of(pairs: int, recipe: Recipe) -> int:
-    """Optimiser steps of a training on so many pairs."""
-    return max(1, math.ceil(math.ceil(pairs / recipe.pairs_a_step) * recipe.epochs))
-
-
 def hardware() -> str:
     """The processor, or the GPU where there is one, and the threads used."""
     import torch
 
     if torch.cuda.is_available():
         return torch.cuda.get_device_name()
-    names = [line.partition(":")[2].strip() for line in _cpuinfo() if line.startswith("model name")]
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return f"{names[0] if names else platform.machine()}, {torch.get_num_threads()} thread(s)"
 
 
 def _trained(
-    rows: Sequence[Preference], recipe: Recipe, base: Path, folder: Path, title: str, callbacks: Sequence[Any],
+    pairs: Sequence[Pair], recipe: Recipe, base: Path, folder: Path, title: str, callbacks: Sequence[Any],
     show_progress: bool,
 ) -> tuple[Any, list[Example], Tokeniser]:  # fmt: skip
     """The trainer after its last step."""
@@ -125,15 +121,16 @@ def _trained(
 
     tokenizer = backbones.tokenizer(base)
     tokeniser = Tokeniser(tokenizer, recipe.max_tokens)
-    examples = examples_of(rows, recipe, tokeniser)
+    examples = examples_of(pairs, recipe, tokeniser)
     set_seed(recipe.seed)  # LoRA's matrices begin at random
     lora = LoraConfig(
         task_type=TaskType.SEQ_CLS, r=recipe.rank, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout,
         target_modules="all-linear", modules_to_save=["score"],
     )  # fmt: skip
-    steps, checkpoint = steps_of(len(examples), recipe), last_checkpoint(folder / "checkpoints")
+    steps = max(1, math.ceil(math.ceil(len(examples) / recipe.pairs_a_step) * recipe.epochs))
+    checkpoint = last_checkpoint(folder / "checkpoints")
     done = int(checkpoint.name.partition("-")[2]) if checkpoint else 0
-    with progress.bar(steps, title, done, show_progress) as bar, backbones.quiet():
+    with progress.bar(steps, title, done, show_progress) as bar, quiet():
         model = get_peft_model(backbones.load(base, recipe.layers, recipe.zero_head), lora)
         config = _config(recipe, folder / "checkpoints", steps)
         trainer = PrefixTrainer(model, recipe, examples, config, tokenizer, bar, callbacks)
@@ -216,27 +213,16 @@ def _mean(lines: Sequence[Mapping[str, float]], name: str) -> float:
     return round(sum(line[name] for line in lines) / len(lines), 4)
 
 
-def _affine(scorer: Scorer, rows: Sequence[Preference], blind: bool) -> dict[str, float]:
-    import numpy as np
-
-    scores = [scorer.prefixes("" if blind else trajectory.goal, trajectory.steps, range(1, len(trajectory.steps) + 1))
-             for row in rows for trajectory in row.both]  # fmt: skip
-    fitted = Affine.fitted(np.concatenate(scores))
-    return {"scale": fitted.scale, "offset": fitted.offset}
+def _affine(scorer: Scorer, pairs: Sequence[Pair], blind: bool) -> dict[str, float]:
+    scores = [scorer.prefixes("" if blind else row.goal_description, row.steps, range(1, len(row.steps) + 1))
+             for pair in pairs for row in pair.rows]  # fmt: skip
+    return asdict(Affine.fitted(np.concatenate(scores)))
 
 
-def rows_hash(rows: Sequence[Preference]) -> str:
+def pairs_hash(pairs: Sequence[Pair]) -> str:
     """sha256 over the pairs' tasks, texts and progress, as a card has it."""
     digest = hashlib.sha256()
-    for row in rows:
-        digest.update(
-            json.dumps(
-                [row.task, *((trajectory.goal, trajectory.steps, trajectory.progress) for trajectory in row.both)]
-            ).encode()
-        )
+    for pair in pairs:
+        texts = ((row.goal_description, row.steps, row.shaped) for row in pair.rows)
+        digest.update(json.dumps([pair.task, *texts]).encode())
     return digest.hexdigest()
-
-
-def _cpuinfo() -> list[str]:
-    path = Path("/proc/cpuinfo")
-    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []

@@ -1,26 +1,25 @@
-"""Tables 13 to 16: what StateFactory's parts are worth. They score the runs of Table 1's study (§4.3)."""
+"""Tables 13 to 16 and Figure 5: what StateFactory's parts are worth. They score the runs of Table 1's study (§4.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.results import statistics, tables
 from lab.runs import recordings
 from lab.runs.study import name_itself, register
 from lab.runs.study_results import Results
+from statefactory.benchmark.domains import title
 from statefactory.embeddings import known, weights
 from statefactory.experiments import scores, triplets
 from statefactory.experiments.scoring import STANDARD, Goal, Scoring
-from statefactory.experiments.statistics import title
 from statefactory.predictors import METHODS
 from statefactory.routing import OFFICIAL
 from statefactory.studies.table1 import STATEFACTORY, STUDY, predicting
 from statefactory.studies.table1_details import scored
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OURS = STATEFACTORY.name
 # Table 13 from the least structure to the most, as the paper calls it.
@@ -55,6 +54,15 @@ EMBEDDINGS = {
 }
 KEPT = "embedding"  # the method under which rows of embeddings are kept
 
+# Panel, as `statefactory.plots.results.draw_ablations` names it -> the table behind it.
+PANELS = {
+    "representation": "Table 13",
+    "goal": "Table 14",
+    "backbone": "Table 16",
+    "embedding": "Table 15",
+    "triplets": "Table 15",
+}
+
 
 def official_program(score: Scoring = STANDARD) -> Scoring:
     """The same scoring in the official program's convention."""
@@ -66,7 +74,6 @@ def gains(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
 
     results: of TABLE13. p: of a sign-flip test of one domain and step; p (Holm) the same for all rows.
     """
-    import pandas as pd
 
     def distances(domain: str, condition: str) -> dict[str, float]:
         part = results.part(domain, condition)
@@ -102,8 +109,6 @@ def embedding_rows(
     results: Results, made: triplets.ParaphraseResults, embeddings: Sequence[str], score: Scoring = STANDARD
 ) -> pd.DataFrame:
     """Table 15's rows: triplet accuracy and EPIC distances of each embedding."""
-    import pandas as pd
-
     titles = {name: EMBEDDINGS.get(name, name) for name in embeddings}
     accuracy = [row | {"method": titles[name]} for name in titles for row in triplets.accuracy_rows(made, name)]
     ways = {title: replace(score, embedding=name) for name, title in titles.items()}
@@ -113,8 +118,6 @@ def embedding_rows(
 
 def backbones(runs: Sequence[Results], score: Scoring = STANDARD) -> pd.DataFrame:
     """Table 16's rows: StateFactory's of each run, one backbone each."""
-    import pandas as pd
-
     played = [run for run in runs if OURS in run.setup.methods]
     return pd.concat([run.frame(scoring=score, names={OURS: OURS}) for run in played], ignore_index=True)
 
@@ -140,8 +143,6 @@ def keep(rows: pd.DataFrame, results: Results) -> list[str]:
 
 def with_kept(rows: pd.DataFrame, data: str) -> pd.DataFrame:
     """These rows of Table 15, and those that are kept of embeddings without one, made from the same kind of data."""
-    import pandas as pd
-
     kept = recordings.rows(KEPT)
     kept = kept[(kept["data"] == data) & ~kept["method"].isin(rows["method"])]
     return pd.concat([rows, kept], ignore_index=True) if len(kept) else rows
@@ -163,11 +164,36 @@ def values(rows: pd.DataFrame, metric: str = scores.OVERALL) -> dict[str, float]
 
 def with_published(name: str, rows: pd.DataFrame) -> pd.DataFrame:
     """These rows behind those of a published table."""
-    import pandas as pd
-
     return pd.concat([tables.published(name, "statefactory"), rows], ignore_index=True)
 
 
 def beside(name: str, rows: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
     """A published table and these rows for reading. extra: metrics before the EPIC distances."""
     return tables.side_by_side(with_published(name, rows), [*extra, *scores.metrics()], decimals=3)
+
+
+def panels(
+    levels: Results, results: Results, made: triplets.ParaphraseResults, embeddings: Sequence[str],
+    replays: Sequence[Results] = (),
+) -> dict[str, pd.DataFrame]:  # fmt: skip
+    """Panel -> its rows, published before measured, of one metric each: Overall, or triplet accuracy in the last.
+
+    levels: Table 13's run. results: StateFactory's. replays: recordings of models.
+    """
+    embedded = with_kept(embedding_rows(results, made, embeddings), results.setup.data)
+    rows_of_panels = {
+        "representation": levels.frame(),
+        "goal": goal_sources(results),
+        "backbone": backbones([results, *replays]),
+        "embedding": embedded,
+        "triplets": embedded,
+    }
+    both = {name: with_published(PANELS[name], rows) for name, rows in rows_of_panels.items()}
+    metrics = dict.fromkeys(PANELS, scores.OVERALL) | {"triplets": triplets.ACCURACY}
+    return {name: rows[rows["metric"] == metrics[name]] for name, rows in both.items()}
+
+
+def overall(panels: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """All panels as one table, in the columns of a results table behind the panel's name."""
+    rows = pd.concat([rows.assign(panel=name) for name, rows in panels.items()], ignore_index=True)
+    return rows[["panel", *tables.COLUMNS]]

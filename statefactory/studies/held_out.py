@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from lab.runs.study import register
 from lab.runs.study_results import Results
@@ -12,9 +14,6 @@ from statefactory.benchmark import DOMAINS
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.studies import table1
 from statefactory.studies.table1 import MONOTONIC, STATEFACTORY, label
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BENCHMARK, HELD_OUT = "the benchmark", "held out"
 STUDY = register(
@@ -38,7 +37,5 @@ def run(seed: int = 0, **settings: Any) -> dict[str, Results]:
 
 def frame(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
     """The rows of all runs, which name the pairs that they are of."""
-    import pandas as pd
-
     named = ((run, {name: f"{label(run, name)}, {pairs}" for name in run.setup.methods}) for pairs, run in runs.items())
     return pd.concat([run.frame(scoring=score, names=names) for run, names in named], ignore_index=True)

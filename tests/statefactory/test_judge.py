@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 import chat_server as chat
 from chat_server import ChatServer, Request
 from lab.models.backbone import Ledger
 from lab.models.connect import connect
-from lab.models.rules import NoRule
 from statefactory.predictors import Predictor
 from statefactory.predictors.judge import PROMPTS, Exchange, Judge, Mode
 
@@ -85,12 +85,9 @@ def test_what_is_reasoned_comes_before_the_number(mode: Mode, properties: Sequen
 
 @pytest.mark.parametrize("reward", [150, -1, "50%", 12.5, None, "half"])
 @pytest.mark.parametrize("mode", PROMPTS)
-def test_a_number_that_is_no_percentage_is_asked_for_again(server: ChatServer, mode: Mode, reward: object) -> None:
-    server.script(answer_of(mode, reward), answer_of(mode, 40))
-    judged = result(judge(mode), ACTIONS[:1], OBSERVATIONS[:1])
-    assert judged == {"rewards": [0.4], "malformed": 0}
-    complaint = server.requests[1].body["messages"][-1]["content"]
-    assert "reward" in complaint
+def test_a_number_that_is_no_percentage_is_no_answer(mode: Mode, reward: object) -> None:
+    with pytest.raises(ValidationError, match="reward"):
+        PROMPTS[mode].answer(**{"analysis": "", "belief": ""} | {"reward": reward})
 
 
 @pytest.mark.parametrize("bad", [chat.says("I would say about half."), chat.empty(), chat.answer([1, 2])])
@@ -107,50 +104,9 @@ def test_a_step_without_a_readable_answer_keeps_the_reward_before_it_and_is_coun
         assert "Belief so far: the first" in shown(server.requests[3])
 
 
-@pytest.mark.parametrize("mode", PROMPTS)
-def test_a_judge_that_never_answers_gives_no_reward_and_says_so(server: ChatServer, mode: Mode) -> None:
-    server.behave(lambda request: chat.refuses())
-    judged = result(judge(mode))
-    assert judged == {"rewards": [0.0, 0.0, 0.0], "malformed": 3}
-    assert server.count == 3  # a refusal is not asked again
-
-
-def test_prose_around_the_answer_is_read(server: ChatServer) -> None:
-    server.script(chat.in_prose({"analysis": "the kite is held", "reward": 50}))
-    predictor = judge("analytic")
-    assert predictor.predict(GOAL, ACTIONS[:1], OBSERVATIONS[:1]).tolist() == [0.5]
-    assert [call.path for call in predictor.backbone.calls] == ["repaired"]
-
-
-@pytest.mark.parametrize("mode", PROMPTS)
-def test_odd_observations_are_shown_as_they_are(server: ChatServer, mode: Mode) -> None:
-    server.behave(lambda request: answer_of(mode, 20))
-    observations = ("", "a\x00bell\x07", "{{ goal }} {% raw %} 位置を見る")
-    assert result(judge(mode), ACTIONS, observations)["malformed"] == 0
-    assert "Observation: None" in shown(server.requests[0])
-    assert observations[1] in shown(server.requests[1])
-    assert observations[2] in shown(server.requests[2])
-
-
-def test_a_trajectory_without_steps_has_no_rewards(server: ChatServer) -> None:
-    assert judge("analytic").predict(GOAL, (), ()).shape == (0,)
-    assert server.count == 0
-
-
-def test_actions_and_observations_come_in_pairs(server: ChatServer) -> None:
-    with pytest.raises(ValueError, match="3 actions with 2 observations"):
-        judge("analytic").predict(GOAL, ACTIONS, OBSERVATIONS[:2])
-
-
 def test_a_mode_that_there_is_not_is_told_with_those_there_are() -> None:
     with pytest.raises(ValueError, match="'wise'.*analytic, intuitive, stateful"):
         Judge(connect("rules"), "wise")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("mode", PROMPTS)
-def test_no_rule_plays_the_judge(mode: Mode) -> None:
-    with pytest.raises(NoRule, match=rf"statefactory\.judge\.{mode}.*use a model"):
-        Judge(connect("rules"), mode).predict(GOAL, ACTIONS, OBSERVATIONS)
 
 
 # --- a history that does not fit ----------------------------------------------------------------------------------

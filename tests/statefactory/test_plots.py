@@ -22,15 +22,15 @@ from plain_routing import HashedEmbedder
 from statefactory.benchmark.schema import Reward, Row, StepRecord
 from statefactory.experiments import scores
 from statefactory.extraction import Trace
-from statefactory.planning.tree import Node, best_line, in_order
+from statefactory.planning.mcts import Node, best_line, in_order
 from statefactory.plots import (
-    bars,
     draw_ablations,
     draw_by_domain,
     draw_learning,
     draw_table1,
     draw_tree,
     draw_walkthrough,
+    results,
 )
 from statefactory.state import entity
 from statefactory.walkthrough import Walkthrough, walk
@@ -98,14 +98,6 @@ def test_a_walkthrough_shows_the_step_that_was_asked_for() -> None:
         draw_walkthrough(told, step=10)
 
 
-def test_lines_carry_the_similarities_of_the_matching() -> None:
-    told = walked(5, 1)
-    texts = [text.get_text() for text in draw_walkthrough(told, step=1).findobj(Text)]
-    (line,) = told.matching(1).to_dict("records")
-    for value in (line["Identity"], line["Similarity"]):
-        assert f"{value:.2f}" in texts
-
-
 def test_a_walkthrough_without_goal_or_state_is_drawn() -> None:
     row = walked(3, 1).row
     for states, goals in ((((),) * 3, ((),) * 3), (((),) * 3, ((entity("mug", {}),),) * 3)):
@@ -160,13 +152,8 @@ def test_table1_has_every_zero_shot_number(table1: pd.DataFrame) -> None:
 def test_published_bars_are_lighter_and_measured_ones_have_whiskers(table1: pd.DataFrame) -> None:
     axes = draw_table1(table1).axes[0]
     light, full = (np.array(bar.get_facecolor())[:3] for bar in axes.patches[:2])  # Monotonic: without a model
-    assert 1 - light == pytest.approx(bars.LIGHTER * (1 - full))
+    assert 1 - light == pytest.approx(results.LIGHTER * (1 - full))
     assert len(axes.containers) - len(axes.patches) == 3
-
-
-def test_table1_needs_a_zero_shot_method(table1: pd.DataFrame) -> None:
-    with pytest.raises(ValueError, match="no EPIC distance of a zero-shot method"):
-        draw_table1(table1[table1["method"].str.startswith("Supervised")])
 
 
 @pytest.mark.parametrize("table", ["Table 13", "Table 14", "Table 15"])
@@ -176,14 +163,6 @@ def test_tables_by_domain_have_published_beside_measured(table: str) -> None:
     assert [axes.get_title() for axes in figure.axes][-1] == "Overall"
     assert all(len(bars) == len(names) + 1 for bars in heights(figure))
     assert not overlapping(figure)
-
-
-def test_backbones_can_name_the_bars() -> None:
-    results = beside("Table 16", measured("StateFactory, rule-extracted", "rules", 0.3))
-    figure = draw_by_domain(results, ["gpt-oss-20b (Medium)", "rules"], column="backbone")
-    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["gpt-oss-20b (Medium)", "rules"]
-    with pytest.raises(ValueError, match="no EPIC distance of Llama"):
-        draw_by_domain(results, ["Llama"], column="backbone")
 
 
 def test_a_backbone_has_one_color_in_all_figures(table1: pd.DataFrame) -> None:
@@ -197,10 +176,10 @@ def test_a_backbone_has_one_color_in_all_figures(table1: pd.DataFrame) -> None:
     ]
     drawn = {bar.get_facecolor()[:3] for figure in figures for axes in figure.axes for bar in axes.patches}
     own = ["no model", "rules", "rules@0.8", "local:tiny"]
-    assert {bars.color(name) for name in own} <= drawn
+    assert {results._color(name) for name in own} <= drawn
     published = [*tables.published("Table 16", "statefactory")["backbone"], "gpt-oss-20b", "no model"]
-    assert drawn == {bars.color(name) for name in own} | {bars.color(name, "published") for name in published}
-    assert bars.color("gpt-oss-20b (Low)") == bars.color("gpt-oss-20b")
+    assert drawn == {results._color(name) for name in own} | {results._color(name, "published") for name in published}
+    assert results._color("gpt-oss-20b (Low)") == results._color("gpt-oss-20b")
 
 
 def test_two_values_for_one_bar_are_refused() -> None:
@@ -238,15 +217,6 @@ def test_ablations_say_how_their_numbers_came_to_be() -> None:
     said = figure.get_supxlabel().replace("\N{NO-BREAK SPACE}", " ")
     assert "published · gpt-oss-20b" in said and "simulated · rules · n = 150" in said
     assert not overlapping(figure)
-
-
-def test_ablations_may_lack_panels_and_name_those_that_there_are_not() -> None:
-    figure = draw_ablations({"goal": panels()["goal"]})
-    assert [axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")] == [
-        "(b) Source of the goal"
-    ]
-    with pytest.raises(ValueError, match="no panel 'colour'"):
-        draw_ablations({"colour": panels()["goal"]})
 
 
 def test_a_learning_curve_has_the_points_and_their_running_mean() -> None:

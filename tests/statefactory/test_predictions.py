@@ -17,13 +17,9 @@ import pytest
 
 import chat_server as chat
 from chat_server import ChatServer, Request, Response
-from lab.machine.faults import Unavailable
 from lab.models.cache import RECORDING
-from lab.models.connect import connected
 from lab.models.engines import BadEngine
 from lab.results import tables
-from lab.runs import budget
-from lab.runs.budget import Budget
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.runs.study import Study
@@ -33,13 +29,11 @@ from lab.viewer.episodes import StoredRun
 from plain_routing import HashedEmbedder
 from statefactory.benchmark import DOMAINS
 from statefactory.epic import epic_distance, overall
-from statefactory.experiments import figure4, monotonic, predictions, scores, scoring, wordings
+from statefactory.experiments import figure4, predictions, scores, scoring
 from statefactory.experiments.predictions import EXTRACTING, MODES, PredictionExperiment
 from statefactory.experiments.scoring import STANDARD, Prediction, Scoring
-from statefactory.extraction import extract
-from statefactory.predictors.factored import trace_rewards
-from statefactory.prompts import modules
-from statefactory.routing import OFFICIAL, rewards
+from statefactory.predictors.baselines import Monotonic
+from statefactory.routing import rewards
 from statefactory.state import entities
 from statefactory.studies import ablations, held_out, table1_details
 from statefactory.studies.table1 import FRAGMENTS, MONOTONIC, STATEFACTORY, STUDY
@@ -118,26 +112,12 @@ def test_pairs_that_cannot_be_built_here_leave_their_domain_out(monkeypatch: pyt
         trial(benchmarks=("textworld",)).resolved()
 
 
-def test_a_limit_left_open_is_a_slice_of_synthetic_data_and_all_of_official() -> None:
-    synthetic = STUDY.trial(data="synthetic", conditions=(OURS,)).resolved()
-    assert {synthetic.part(domain, OURS).limit for domain in DOMAINS} == {6}
-    assert "official" not in STUDY.limits
-
-
 # --- a run --------------------------------------------------------------------------------------------------------
 
 
 def test_two_processes_give_the_results_of_one(hashed: HashedEmbedder, tmp_path: Path) -> None:
     one, two = (run(trial(limit=3), tmp_path, str(workers), workers=workers) for workers in (1, 2))
     assert two.episodes == one.episodes and predicted(two) == predicted(one)
-
-
-def test_a_run_is_what_extraction_and_routing_give_by_themselves(hashed: HashedEmbedder, tmp_path: Path) -> None:
-    results = run(trial(), tmp_path)
-    for own, prediction in zip(predicted(results), blocks(results), strict=True):
-        rows = prediction.pair.rows
-        traces = [extract(connected("rules"), row.goal_description, row.actions, row.observations) for row in rows]
-        assert own == np.concatenate([trace_rewards(trace, HASHED) for trace in traces]).tolist()
 
 
 def test_rows_are_the_distances_of_pairs_and_overall_their_mean_by_domain(
@@ -149,7 +129,9 @@ def test_rows_are_the_distances_of_pairs_and_overall_their_mean_by_domain(
         pairs = [prediction.pair for prediction in part.predictions]
         found = [epic_distance(own, np.array(pair.shaped))
                  for own, pair in zip(scoring.rewards(part.predictions), pairs, strict=True)]  # fmt: skip
-        assert results.part(domain, MONOTONIC.name).distances() == pytest.approx(monotonic.distances(pairs))
+        assert results.part(domain, MONOTONIC.name).distances() == pytest.approx(
+            scoring.distances_of(pairs, Monotonic())
+        )
         assert part.distances() == pytest.approx(found)
         assert [*results.scores_of(domain, OURS).values()] == pytest.approx(found)
     rows = results.frame()
@@ -162,21 +144,6 @@ def test_rows_are_the_distances_of_pairs_and_overall_their_mean_by_domain(
     rows = STUDY.beside_published(rows)
     assert rows["evidence"].tolist() == sorted(rows["evidence"], reverse=True), "published, then measured"
     assert 0.297 in rows[(rows["evidence"] == "published") & (rows["metric"] == scores.OVERALL)]["value"].tolist()
-
-
-def test_overall_needs_all_five_domains(hashed: HashedEmbedder, tmp_path: Path) -> None:
-    assert scores.OVERALL not in run(trial(), tmp_path).frame()["metric"].tolist()
-    five = scores.rows("m", "b", dict.fromkeys(DOMAINS, np.array([0.1, 0.3])))
-    assert (five[-1]["metric"], five[-1]["value"], five[-1]["n"]) == (scores.OVERALL, pytest.approx(0.2), 10)
-
-
-def test_the_answer_states_distances_and_which_differ(hashed: HashedEmbedder, tmp_path: Path) -> None:
-    results = run(trial(MONOTONIC.name, OURS), tmp_path)
-    value = results.frame()["value"].iloc[0]
-    assert results.answer().startswith(f"EPIC distance, BlocksWorld (synthetic data, n = 2): Monotonic {value:.3f} [")
-    (line,) = results.compare().to_dict("records")
-    ours, theirs = (results.part("blocksworld", name).distances().mean() for name in (OURS, MONOTONIC.name))
-    assert line[f"less {OURS}"] == pytest.approx(theirs - ours), "in the metric's own unit, not in points"
 
 
 # --- what goes wrong ----------------------------------------------------------------------------------------------
@@ -253,11 +220,11 @@ def test_states_and_goals_are_both_scored_in_the_wording_that_is_asked_for(
     hashed: HashedEmbedder, tmp_path: Path
 ) -> None:
     (prediction, *_) = run(trial(), tmp_path).part("blocksworld", OURS).predictions
-    wording = next(name for name in wordings.WORDINGS if name != STANDARD.wording)
+    wording = next(name for name in scoring.WORDINGS if name != STANDARD.wording)
     worded = scoring._worded(prediction, Scoring(wording=wording))
     for before, after in zip(prediction.traces, worded.traces, strict=True):
         for known, shown in ((before.states, after.states), (before.goals, after.goals)):
-            assert shown == tuple(wordings.reworded(state, wording) for state in known) != known
+            assert shown == tuple(scoring.reworded(state, wording) for state in known) != known
 
 
 def test_scorings_of_objects_refuse_states_that_are_sentences(hashed: HashedEmbedder, tmp_path: Path) -> None:
@@ -266,11 +233,6 @@ def test_scorings_of_objects_refuse_states_that_are_sentences(hashed: HashedEmbe
     (prediction, *_) = results.part("blocksworld", sentences).predictions
     with pytest.raises(TypeError, match="objects with attributes"):
         scoring.rewards([prediction], Scoring(goal="offline_task"))
-
-
-def test_the_official_convention_cuts_rewards_to_two_decimals(hashed: HashedEmbedder, tmp_path: Path) -> None:
-    values = np.concatenate(predicted(run(trial(), tmp_path), score=Scoring(convention=OFFICIAL)))
-    assert np.allclose(values * 100, np.round(values * 100)) and ((values > 0) & (values < 1)).any()
 
 
 def test_a_domain_is_embedded_in_one_batch(hashed: HashedEmbedder, tmp_path: Path) -> None:
@@ -341,47 +303,12 @@ def test_a_model_extracts_and_judges_and_the_run_says_before_how_often_it_asks(
     assert {round(100 * reward) % 7 for reward in judged} == {0} and len(set(judged)) > 1
 
 
-@pytest.mark.usefixtures("wanted")
-def test_rules_extract_and_a_model_judges_and_each_row_says_who(tmp_path: Path, server: ChatServer) -> None:
-    results = run(trial(OURS, INTUITIVE, engine="rules@0.9", engines={"judge": "model-j"}, limit=1), tmp_path)
-    rows = results.frame().set_index("method")[["backbone", "evidence"]]
-    assert rows.loc["StateFactory, rule-extracted"].tolist() == ["rules@0.9", "simulated"]
-    assert rows.loc[INTUITIVE].tolist() == ["model-j", "measured"]
-    costs = results.costs().set_index("operator")
-    assert costs["engine"].to_dict() == dict.fromkeys(EXTRACTING, "rules@0.9") | {"judge": "model-j"}
-    assert costs.loc["judge", "tokens in"] == 7 * costs.loc["judge", "calls"] > 0 and server.count
-
-
 def test_operators_are_those_of_the_conditions() -> None:
     assert trial("Raw observations", STATEFUL, engine="gpt-4o").operators() == ("judge",)
     with pytest.raises(BadEngine, match="'judge' is no operator of statefactory-table1 .*: perceive, refine"):
         trial(engines={"judge": "gpt-4o"}).resolved()
     with pytest.raises(BadEngine, match="did you mean 'refine'"):
         figure4.walked("blocksworld", 0, "rules", "any", engines={"refin": "gpt-4o"})
-
-
-@pytest.mark.usefixtures("wanted")
-def test_a_judge_that_talks_rubbish_fails_no_episode_and_is_counted(tmp_path: Path, server: ChatServer) -> None:
-    server.behave(lambda request: chat.says("Rather well, I think."))
-    results = run(trial(INTUITIVE, engine="model-b", limit=1), tmp_path)
-    (account,) = table1_details.accounts(results).to_dict("records")
-    assert (account["failed"], account["malformed"]) == (0, len(blocks(results, INTUITIVE)[0].pair.shaped))
-
-
-@pytest.mark.usefixtures("wanted")
-def test_a_spent_budget_keeps_whole_pairs_and_the_run_goes_on_from_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    setup = trial(engine="model-c")
-    allowed = Budget(calls=1)
-    monkeypatch.setattr(budget, "of_environment", lambda: allowed)
-    part = run(setup, tmp_path)
-    assert len(predicted(part)) == 1
-    before = (tmp_path / "run" / "episodes.jsonl").read_bytes()
-    monkeypatch.setattr(budget, "of_environment", Budget)
-    whole = run(setup, tmp_path)
-    assert len(predicted(whole)) == 2 and predicted(whole)[0] == predicted(part)[0]
-    assert (tmp_path / "run" / "episodes.jsonl").read_bytes().startswith(before), "nothing is played twice"
 
 
 @pytest.mark.usefixtures("wanted")
@@ -399,16 +326,6 @@ def test_a_recording_brings_its_setup_and_its_rows_name_it(tmp_path: Path, serve
     assert line["difference"] == pytest.approx((ours - theirs).mean()) and line["n"] == 2
     kept = STUDY.beside_published()
     assert kept[kept["source"].str.startswith("recording first")]["value"].tolist() == played.frame()["value"].tolist()
-
-
-@pytest.mark.usefixtures("wanted")
-def test_a_recording_of_another_prompt_is_void(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run(trial(engine="model-h"), tmp_path, "played").record()
-    other = modules("object_attribute")
-    newer = other._replace(refine=replace(other.refine, version="next"))
-    monkeypatch.setattr("statefactory.extraction.modules", lambda level: newer)
-    with pytest.raises(Unavailable, match="recorded with version"):
-        run(STUDY.trial(engine="replay:first"), tmp_path, "served")
 
 
 @pytest.mark.usefixtures("wanted")
@@ -444,8 +361,8 @@ def test_values_conventions_and_wordings_are_scored_on_the_same_answers(hashed: 
                                   for convention in ("the paper's equations", "the official program")}  # fmt: skip
     assert table["value"].nunique() == 4
     table = table1_details.wordings(results).set_index("method")["value"]
-    assert set(table1_details.WORDINGS) == set(wordings.WORDINGS)
-    assert len(table) == table.nunique() == 2 * len(wordings.WORDINGS)
+    assert set(table1_details.WORDINGS) == set(scoring.WORDINGS)
+    assert len(table) == table.nunique() == 2 * len(scoring.WORDINGS)
     own = f"{table1_details.WORDINGS['observed']}, values as sentences"
     assert table[own] == results.frame()["value"].iloc[0]
 
@@ -469,24 +386,6 @@ def test_every_level_has_its_row_in_table_13_and_its_gain_over_the_last(hashed: 
     assert ablations.ordered(table, by_value) is None, "Overall lacks"
 
 
-def test_table_14_sets_the_oracles_goal_beside_the_own_one(hashed: HashedEmbedder, tmp_path: Path) -> None:
-    table = ablations.goal_sources(run(trial(), tmp_path))
-    assert dict(zip(table["method"], table["evidence"], strict=True)) == {
-        ablations.GOALS["offline"]: "simulated",
-        ablations.GOALS["online"]: "measured",
-        ablations.TASK_GOALS["offline_task"]: "simulated",
-    }
-    whole, _, task = table["value"]
-    assert whole != task, "the oracle of the task keeps the objects that the goal names"
-    assert {*ablations.GOALS.values()} <= {*ablations.with_published("Table 14", table)["method"]}
-
-
-def test_table_16_has_a_row_for_every_engine(hashed: HashedEmbedder, tmp_path: Path) -> None:
-    table = ablations.backbones([run(trial(engine=name), tmp_path, name) for name in ("rules", "rules@0.5")])
-    assert table["backbone"].tolist() == ["rules", "rules@0.5"] and {*table["method"]} == {OURS}
-    assert table["evidence"].tolist() == ["measured", "simulated"]
-
-
 def test_held_out_pairs_are_other_tasks(hashed: HashedEmbedder) -> None:
     chosen = {"data": "synthetic", "limit": 1, "benchmarks": ("blocksworld",), "workers": 1}
     runs = held_out.run(seed=3, **chosen)
@@ -495,11 +394,6 @@ def test_held_out_pairs_are_other_tasks(hashed: HashedEmbedder) -> None:
                                        for name in ("Monotonic", "StateFactory, rule-extracted")]  # fmt: skip
     own, apart = ({*results.part("blocksworld", OURS).episodes} for results in runs.values())
     assert not own & apart
-
-
-def test_an_embedding_without_its_files_is_left_out_and_any_other_name_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ablations, "known", lambda: {"small": True, "large": False})
-    assert ablations.available(["large", "small", "endpoint:other"]) == ["small", "endpoint:other"]
 
 
 def test_rows_of_an_embedding_are_shown_where_its_files_are_not(
@@ -529,7 +423,7 @@ def test_a_pair_is_walked_through_step_by_step(hashed: HashedEmbedder) -> None:
 
 @pytest.mark.parametrize("number", [-1, 10**6])
 def test_a_pair_that_there_is_not_is_refused_with_those_there_are(number: int) -> None:
-    with pytest.raises(ValueError, match=r"blocksworld has no synthetic pair .*; its pairs are 0 to \d+"):
+    with pytest.raises(ValueError, match=r"blocksworld has no pair .*; its pairs are 0 to \d+"):
         figure4.walked("blocksworld", number, "rules", "any")
 
 

@@ -53,11 +53,6 @@ def test_sentences_of_other_words_are_no_facts() -> None:
     )
 
 
-def test_values_as_sentences_name_their_subject() -> None:
-    (mug,) = at_level((MUG,), "object_attribute", "sentences")
-    assert [a.value for a in mug.attributes] == [sentence("mug 1", a) for a in MUG.attributes]
-
-
 def test_every_level_is_seen_as_entities() -> None:
     assert entities((MUG,)) == (MUG,)
     assert entities((Group("mug 1", ("It is hot.", "It is full.")),)) == (
@@ -74,10 +69,6 @@ def test_every_level_is_seen_as_entities() -> None:
 def test_an_entity_of_another_shape_is_refused(wrong: dict) -> None:
     with pytest.raises(ValidationError):
         TypeAdapter(Entity).validate_python(wrong)
-
-
-def test_the_value_of_an_attribute() -> None:
-    assert (MUG.value("temperature"), MUG.value("colour")) == ("hot", None)
 
 
 def test_the_official_program_takes_sentences_one_by_one() -> None:

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from agents.play import Settings
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.results import tables
-from lab.runs import recordings
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
-from lab.runs.manifest import Manifest
 from lab.runs.study_results import Results
 from lab.runs.trial import Trial
-from statefactory.experiments.guided import WORLDS, AlfWorld, BlocksWorld, ScienceWorld, no_reward_model
-from statefactory.planning.rewarded import K
-from statefactory.studies.table2 import CONDITIONS, LIMITS, STUDY
+from statefactory.experiments.guided import WORLDS, BlocksWorld, ScienceWorld, no_reward_model
+from statefactory.studies.table2 import CONDITIONS, STUDY
 
 METHODS = tuple(condition.name for condition in CONDITIONS)
 REACT, STATEFACTORY, JUDGE, INTUITIVE, LEARNED = METHODS[:5]
@@ -79,16 +73,6 @@ def test_what_cannot_be_played_is_left_out_with_its_reason() -> None:
         trial(conditions=(JUDGE,)).resolved()
 
 
-def test_by_default_a_slice_of_synthetic_data_is_played_and_more_of_official_data() -> None:
-    with pytest.raises(BadSetting, match="no benchmark or condition 'AlfWrold'; did you mean 'AlfWorld'"):
-        trial(options={"AlfWrold:limit": 3}).resolved()
-    by_default = STUDY.trial(**SMALL, benchmarks=("AlfWorld", "BlocksWorld")).resolved()
-    assert by_default.limit == 0 and len(by_default.tasks()) == 3 * (6 + 20)
-    assert len(trial().resolved().tasks()) == 3 * (2 + 3), "a benchmark's own limit comes first"
-    assert len(STUDY.trial(**SMALL, benchmarks=BLOCKS, limit=4).resolved().tasks()) == 3 * 4
-    assert LIMITS["official"]["AlfWorld"] == 0
-
-
 def test_calls_are_capped_by_how_many_questions_a_turn_has() -> None:
     def most(reward: str, **changed: object) -> int:
         return BlocksWorld(reward=reward, settings=Settings(steps=10), **changed).capped().calls  # type: ignore[arg-type]
@@ -96,11 +80,6 @@ def test_calls_are_capped_by_how_many_questions_a_turn_has() -> None:
     assert [most(""), most("constant"), most("statefactory")] == [20, 40, 20 * (2 + 4 * 3)]
     assert most("constant", world_model="prompted") == 20 * (2 + 3)
     assert BlocksWorld(reward="constant", settings=Settings(calls=7)).capped().calls == 7
-
-
-def test_each_world_has_the_papers_number_of_candidates() -> None:
-    assert [K[world.package] for world in (AlfWorld, BlocksWorld, ScienceWorld)] == [3, 3, 5]
-    assert all(world.worlds_at_once > 1 for world in (AlfWorld, BlocksWorld, ScienceWorld))
 
 
 def test_scienceworld_is_played_with_candidates_from_its_list_and_without_points() -> None:
@@ -112,31 +91,6 @@ def test_scienceworld_is_played_with_candidates_from_its_list_and_without_points
     foreseen = [turn["said"] for turn in turns if turn["operator"] == "look ahead" and turn["said"]]
     assert foreseen and all(len(text.splitlines()) == 5 for text in foreseen)
     assert result["steps"] == 5 and not any("Points gained" in turn["observation"] for turn in turns)
-
-
-def test_kept_rows_and_their_contrasts_stand_beside_other_worlds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    results = played(conditions=(REACT, CONSTANT), benchmarks=("BlocksWorld", "AlfWorld"))
-    monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path))
-    results.keep("small", "kept as small")
-    pd.testing.assert_frame_equal(
-        STUDY.kept().drop(columns=["recording", "date"]), results.compare(), check_dtype=False
-    )
-    beside = results.beside_published()
-    assert not beside.duplicated(["method", "backbone", "metric"]).any()
-    marked = beside["method"].str.endswith(", kept as small")
-    assert beside[marked]["value"].tolist() == results.frame()["value"].tolist()
-    torn = replace(results, episodes=dict(list(results.episodes.items())[2:]))  # a task less, of both methods
-    with pytest.raises(ValueError, match="2 of its 10 episodes are not played"):
-        torn.keep("torn", "torn")
-    lost = replace(torn, not_measured={task: "the machine" for task in results.episodes if task not in torn.episodes})
-    lost.keep("lost", "of a lame machine")
-    assert recordings.manifests()["lost"].played == "8 of 10"
-    assert {each.run for each in recordings.manifests().values()} == {Manifest.read(results.folder).digest}
-    shutil.rmtree(tmp_path / "lost")
-    (tmp_path / "small" / "paired.csv").write_text("n\n", encoding="utf-8")
-    assert not len(STUDY.kept()), "a damaged one is told, and left out"
 
 
 def test_rules_foresee_blocks_as_the_world_does_and_say_that_they_did() -> None:
@@ -176,10 +130,3 @@ def test_rules_answer_what_they_can_beside_an_expert_and_nothing_beside_a_model(
     assert not answered(REACT, ORACLE) and answered(*METHODS) == {"perceive", "refine", "interpret"}
     assert answered(ORACLE, options={"world_model": "prompted"}) == {"predict"}
     assert not answered(*METHODS, engine="small")
-
-
-def test_the_recording_is_found_and_the_kept_rows_of_five_runs() -> None:
-    assert recordings.names(STUDY.name) == ["table2_planning-local-openvino"]
-    kept = recordings.rows(f"{STUDY.name}-kept")
-    assert kept["method"].str.contains(", kept as ").all() and kept["source"].nunique() == 5
-    assert len(STUDY.kept()["recording"].unique()) == 5

@@ -142,11 +142,6 @@ def test_raw_text_is_one_nameless_part() -> None:
     assert told.table()["State"].tolist()[1] == "text you see a cup"
 
 
-def test_long_texts_are_cut() -> None:
-    told = walked(goals=((entity("mug", {"note": "long " * 50}),),) * 3)
-    assert max(len(text) for text in told.table(width=40)["Goal"]) <= 40
-
-
 def test_a_timeline_has_every_change_in_full() -> None:
     told = walked()
     steps = told.timeline().steps

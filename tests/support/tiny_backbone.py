@@ -1,10 +1,10 @@
-"""A language model of a few thousand random weights with a tokenizer of bytes, and preference pairs of a few words."""
+"""A language model of a few thousand random weights with a tokenizer of bytes, and pairs of a few words."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from statefactory.reward_models.preferences.pairs import Preference, Trajectory
+from statefactory.benchmark import Pair, Reward, Row, StepRecord
 
 LAYERS = 3
 
@@ -30,21 +30,16 @@ def tiny_backbone(folder: Path, seed: int = 0) -> Path:
     return folder
 
 
-def toy_preferences(count: int, domain: str = "toy") -> list[Preference]:
-    """Rooms that one walks through: the chosen walk comes nearer and says so, the rejected one stays where it is."""
-    rows = []
+def toy_pairs(count: int, domain: str = "toy") -> list[Pair]:
+    """Rooms that one walks through: the positive comes nearer and says so, the negative stays where it is."""
+    pairs = []
     for number in range(count):
-        goal, steps = f"reach room {number}", 2 + number % 3
-        near = tuple((f"go {step}", f"nearer by {step}") for step in range(1, steps + 1))
-        lost = tuple(("wait", "still far") for _ in range(steps))
-        rising = tuple(step / steps for step in range(1, steps + 1))
-        rows.append(
-            Preference(
-                domain,
-                f"{domain}-{number:03}",
-                "train",
-                Trajectory(goal, near, rising),
-                Trajectory(goal, lost, (0.0,) * steps),
-            )  # fmt: skip
+        task, steps = f"{domain}-{number:03}", 2 + number % 3
+        near = [StepRecord(f"go {n}", f"nearer by {n}", Reward(0, n / steps, True)) for n in range(1, steps + 1)]
+        lost = [StepRecord("wait", "still far", Reward(0, 0, False))] * steps
+        positive, negative = (
+            Row(f"{task}_{kind}", domain, task, kind, "toy", "synthetic", 0, "", f"reach room {number}", tuple(walk))
+            for kind, walk in (("positive", near), ("negative", lost))
         )
-    return rows
+        pairs.append(Pair(positive, (negative,)))
+    return pairs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from standins.statefactory import blocksworld
-from statefactory.experiments import wordings
+from statefactory.experiments import scoring
 from statefactory.state import Entity, at_level, entity
 from worlds.blocksworld import load
 
@@ -90,17 +90,17 @@ def test_the_goal_is_in_the_state_exactly_when_the_world_says_that_it_holds() ->
 )
 def test_a_position_is_said_in_other_words_and_all_else_stays(wording: str, position: str) -> None:
     known = blocksworld.read((), "", "the red block 2 is clear, the red block 2 is on top of the blue block").known
-    (block,) = wordings.reworded(known, wording)
+    (block,) = scoring.reworded(known, wording)
     assert block == entity("red block 2", {"top": "clear", "position": position})
-    (said,) = wordings.reworded(at_level(known, "object_attribute", "sentences"), wording)
+    (said,) = scoring.reworded(at_level(known, "object_attribute", "sentences"), wording)
     assert said == at_level((block,), "object_attribute", "sentences")[0]
 
 
-@pytest.mark.parametrize("wording", wordings.WORDINGS)
+@pytest.mark.parametrize("wording", scoring.WORDINGS)
 def test_no_wording_joins_facts_that_differ(wording: str) -> None:
     everything = blocksworld.read((), "", START).known + blocksworld.read((), "", HOLDING).known
     said = {(e.identity, a) for e in everything for a in e.attributes}
-    assert len({(e.identity, a) for e in wordings.reworded(everything, wording) for a in e.attributes}) == len(said)
+    assert len({(e.identity, a) for e in scoring.reworded(everything, wording) for a in e.attributes}) == len(said)
 
 
 @pytest.mark.official

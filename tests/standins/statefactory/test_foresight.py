@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from agents.experiments.acting_worlds import AlfWorld, BlocksWorld
 from lab.models.connect import connected
 from standins.statefactory import alfworld
-from statefactory.planning.paths import Path
-from statefactory.planning.world_models import Outcome, Prompted
+from statefactory.planning.lookahead import Outcome, Prompted
+from statefactory.predictors import Path
 
 BLOCKS, HOUSEHOLDS = (of(data="synthetic", engine="oracle", limit=6).resolved() for of in (BlocksWorld, AlfWorld))
 

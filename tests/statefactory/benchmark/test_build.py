@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hall_world import Guide, Hall, HallTask, domain, hall
-from lab.machine.faults import DamagedData, MissingData
+from lab.machine.faults import DamagedData
 from lab.machine.paths import ROOT
 from lab.runs.run import read_lines
 from statefactory.benchmark.build import BuildFailed, Built, build, build_all
@@ -54,10 +54,6 @@ def test_a_build_has_a_pair_a_task_sorted_by_id(tmp_path: Path) -> None:
 
 def test_processes_give_the_same_bytes_as_one(tmp_path: Path, calm: tuple[bytes, bytes]) -> None:
     assert content(built(tmp_path, workers=2)) == calm
-
-
-def test_another_seed_gives_another_file(tmp_path: Path, calm: tuple[bytes, bytes]) -> None:
-    assert content(built(tmp_path, seed=1)) != calm
 
 
 def test_a_limit_spreads_over_the_tasks(tmp_path: Path) -> None:
@@ -142,11 +138,6 @@ def test_a_task_that_its_expert_cannot_solve_is_skipped_with_the_reason(tmp_path
     assert len(done.pairs()) == 10
 
 
-def test_official_data_that_is_absent_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(MissingData, match="hall"):
-        build(domain(), "official", folder=tmp_path)
-
-
 def test_damaged_data_of_one_domain_is_told_though_that_of_another_is_wholly_absent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,8 +146,3 @@ def test_damaged_data_of_one_domain_is_told_though_that_of_another_is_wholly_abs
     (tmp_path / "blocksworld" / "generated_basic_501.jsonl.gz").write_bytes(b"half a file")
     with pytest.raises(DamagedData, match="generated_basic_501"):
         build_all("auto", limit=1, domains=("alfworld", "blocksworld"))
-
-
-def test_an_unknown_domain_is_named() -> None:
-    with pytest.raises(ValueError, match="'chess'.*alfworld"):
-        build("chess")

@@ -12,11 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hub_server import Hub
 from lab.machine.faults import MissingData
-from statefactory.benchmark.files import read_pairs, read_rows, write_rows
 from statefactory.benchmark.published import (
-    DATASET,
     UnexpectedData,
     fetch,
     present,
@@ -28,7 +25,10 @@ from statefactory.benchmark.schema import (
     Row,
     StepRecord,
     pairs_of,
+    read_pairs,
     read_row,
+    read_rows,
+    write_rows,
 )
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -52,15 +52,9 @@ def rows_of(first: Any, second: Any, goal: str) -> list[Row]:
 @given(TRAJECTORIES, TRAJECTORIES, TEXT)
 def test_rows_are_read_back_from_both_formats(tmp_path_factory: Any, first: Any, second: Any, goal: str) -> None:
     rows = sorted(rows_of(first, second, goal), key=lambda row: row.id)
-    for path in write_rows(tmp_path_factory.mktemp("rows"), "alfworld", reversed(rows)):
-        assert read_rows(path) == rows
-
-
-def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
-    rows = [row(task) for task in "cab"]
-    one = [path.read_bytes() for path in write_rows(tmp_path / "one", "alfworld", rows)]
-    other = [path.read_bytes() for path in write_rows(tmp_path / "other", "alfworld", reversed(rows))]
-    assert one == other
+    paths, others = (write_rows(tmp_path_factory.mktemp("rows"), "alfworld", order) for order in (reversed(rows), rows))
+    for path, other in zip(paths, others, strict=True):
+        assert read_rows(path) == rows and path.read_bytes() == other.read_bytes()
 
 
 LOADING = """
@@ -171,64 +165,35 @@ def test_what_is_not_fetched_says_how_to_fetch(tmp_path: Path) -> None:
         read_published("webshop", tmp_path)
 
 
-def test_present_means_that_every_domain_has_trajectories(tmp_path: Path) -> None:
-    put(tmp_path, "README.md", "other things lie here too")
-    assert not present(tmp_path)
-    published_tree(tmp_path)
-    assert present(tmp_path) and DATASET.name == "rewardprediction"
-    (tmp_path / "webshop/task-2/positive.json").unlink()
-    assert not present(tmp_path)
-
-
 # --- fetching ---------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hub's client leaves nothing in the user's home, and asks no proxy."""
-    for name in ("HF_HUB_OFFLINE", "HF_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
 @pytest.mark.parametrize("below", ["data", "."])
-def test_the_dataset_is_fetched_from_the_hub_into_the_published_layout(
-    tmp_path: Path, home: None, monkeypatch: pytest.MonkeyPatch, below: str
+def test_the_dataset_is_fetched_into_the_published_layout_and_a_fetch_that_breaks_off_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str
 ) -> None:
-    published_tree(tmp_path / "hub" / below)
-    put(tmp_path / "hub", "README.md", "about")
+    tries = iter([OSError("the line broke"), None])
+
+    def download(dataset: str, repo_type: str, local_dir: Path, endpoint: str | None) -> None:
+        published_tree(local_dir / below)
+        if error := next(tries):
+            raise error
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
     said: list[str] = []
-    with Hub(tmp_path / "hub") as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.address)
-        fetch(tmp_path / "data", said.append)
-    assert present(tmp_path / "data") and not (tmp_path / "data" / "raw").exists()
-    assert [pair.task for pair in read_published("alfworld", tmp_path / "data")] == ["task-1", "task-2"]
+    with pytest.raises(OSError, match="the line broke"):
+        fetch(tmp_path, said.append)
+    assert not present(tmp_path), "all or nothing of it"
+    fetch(tmp_path, said.append)
+    assert present(tmp_path) and not (tmp_path / "raw").exists()
+    assert [pair.task for pair in read_published("alfworld", tmp_path)] == ["task-1", "task-2"]
     assert "alfworld 6" in said[-1] and "webshop 2" in said[-1]
 
 
-def test_a_fetch_that_breaks_off_goes_on_with_what_is_missing(
-    tmp_path: Path, home: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    published_tree(tmp_path / "hub" / "data")
-    late = "data/webshop/task-2/positive.json"
-    with Hub(tmp_path / "hub", {late: 1}) as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.address)
-        with pytest.raises(OSError):
-            fetch(tmp_path / "data", print)
-        assert not present(tmp_path / "data")
-        hub.asked.clear()
-        fetch(tmp_path / "data", print)
-    assert present(tmp_path / "data")
-    assert len([path for path in hub.asked if path.endswith(late)]) == 1
+def test_a_dataset_that_lacks_a_domain_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def download(dataset: str, repo_type: str, local_dir: Path, endpoint: str | None) -> None:
+        put(local_dir, "data/alfworld/task-1/positive.json", record())
 
-
-def test_a_dataset_that_lacks_a_domain_is_not_taken(
-    tmp_path: Path, home: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(tmp_path / "hub", "data/alfworld/task-1/positive.json", record())
-    with Hub(tmp_path / "hub") as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.address)
-        with pytest.raises(UnexpectedData, match="lacks trajectories of scienceworld.*it has alfworld"):
-            fetch(tmp_path / "data", print)
-    assert not (tmp_path / "data" / "alfworld").exists()
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    with pytest.raises(UnexpectedData, match="lacks trajectories of scienceworld.*it has alfworld"):
+        fetch(tmp_path, print)

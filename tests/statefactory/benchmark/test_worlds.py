@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -15,14 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from lab.machine.paths import ROOT
-from statefactory.benchmark import opened
-from statefactory.benchmark.build import SHIPPED, Built, build
+from statefactory.benchmark.build import SHIPPED, Built, _open, build, close_all, opened
 from statefactory.benchmark.domains import PRINTED_GAMES, named
-from statefactory.benchmark.files import read_pairs
-from statefactory.benchmark.schema import DOMAINS
+from statefactory.benchmark.schema import DOMAINS, read_pairs
 from statefactory.benchmark.trajectories import shares_segment
-from statefactory.experiments.monotonic import distances, distances_of_labels, expert_labels
+from statefactory.experiments.scoring import distances_of
+from statefactory.experiments.table3 import distances_of_labels, expert_labels
+from statefactory.predictors.baselines import Monotonic
 
 DATA = Path(os.environ.get("LAB_DATA") or "nowhere")
 QUICK = ("webshop", "blocksworld")
@@ -43,7 +41,7 @@ needs_blocksworld = needs("blocksworld/generated_basic_501.jsonl.gz")
 @pytest.fixture(autouse=True)
 def nothing_stays_open() -> Iterator[None]:
     yield
-    opened.close_all()
+    close_all()
 
 
 def made(domain: str, folder: Path, limit: int, workers: int = 1, seed: int = 0) -> Built:
@@ -88,35 +86,6 @@ def test_all_made_pairs_of_seed_0_come_from_the_repository(tmp_path: Path, monke
     assert build("scienceworld", "synthetic") == done  # kept from then on
 
 
-BUILD = """
-import sys
-from pathlib import Path
-from statefactory.benchmark.build import build
-build("blocksworld", "synthetic", 0, 40, int(sys.argv[2]), Path(sys.argv[1]), show_progress=False)
-"""
-
-
-@pytest.mark.slow
-def test_a_killed_worker_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
-    process = subprocess.Popen([sys.executable, "-c", BUILD, str(tmp_path / "killed"), "2"], cwd=ROOT)
-    kill_worker_of(process)
-    assert process.wait(120) == 0
-    assert content(made("blocksworld", tmp_path / "calm", 40)) == content(made("blocksworld", tmp_path / "killed", 40))
-
-
-def kill_worker_of(process: subprocess.Popen[bytes]) -> None:
-    """Kill one of joblib's workers as soon as there is one that works."""
-    while process.poll() is None:
-        for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-            if b"popen_loky" in command and b"resource_tracker" not in command:
-                time.sleep(1.0)
-                os.kill(int(pid), signal.SIGKILL)
-                return
-        time.sleep(0.01)
-    raise AssertionError("the build ended before a worker was seen")
-
-
 @pytest.mark.slow
 def test_a_killed_java_process_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
     killer = threading.Thread(target=kill_java, daemon=True)
@@ -130,7 +99,7 @@ def test_a_killed_java_process_leaves_no_trace_in_the_file(tmp_path: Path) -> No
 def kill_java() -> None:
     """Kill the Java process in the middle of an episode, once."""
     while True:
-        for there in list(opened._open.values()):
+        for there in list(_open.values()):
             world = there.world
             if getattr(world, "pid", None) and len(getattr(world, "_history", ())) > 2:
                 os.kill(world.pid, signal.SIGKILL)
@@ -142,7 +111,7 @@ def kill_java() -> None:
 
 
 def tasks(domain: str, seed: int = 0) -> list[object]:
-    return list(opened.opened(named(domain), "official", seed).tasks.values())
+    return list(opened(named(domain), "official", seed).tasks.values())
 
 
 @pytest.mark.official
@@ -158,7 +127,7 @@ def test_alfworld_has_56_games_of_each_type_and_those_that_the_paper_prints() ->
 def test_the_printed_games_are_labelled_as_printed() -> None:
     examples = json.loads((DATA / "rewardprediction" / "paper_example_rewards.json").read_text())["pairs"]
     printed = {example["game"]: example["pos"] for example in examples if "game" in example}
-    there = opened.opened(named("alfworld"), "official", 0)
+    there = opened(named("alfworld"), "official", 0)
     found = {task.game: task for task in there.tasks.values() if task.game in printed}
     assert set(found) == set(printed) == set(PRINTED_GAMES)
     for game, task in found.items():
@@ -201,5 +170,5 @@ def test_blocksworld_gives_the_papers_monotonic_value(tmp_path: Path) -> None:
     assert len(pairs) == 250 and done.about["skipped"] == {} and done.about["unpadded"] == 0
     labels = expert_labels(pairs)
     values = [distances_of_labels(labels, "blocksworld", seed).mean() for seed in range(10)]
-    assert distances(pairs).mean() == pytest.approx(values[0])
-    assert distances(pairs).mean() == pytest.approx(0.589, abs=0.015)
+    assert distances_of(pairs, Monotonic()).mean() == pytest.approx(values[0])
+    assert distances_of(pairs, Monotonic()).mean() == pytest.approx(0.589, abs=0.015)

@@ -18,18 +18,20 @@ from scipy.stats import mannwhitneyu
 from agents.experiments import attempts
 from agents.experiments.attempts import Attempt, Told
 from lab.runs import collecting
+from lab.runs.collecting import collect
 from lab.runs.study_results import Results
 from plain_routing import HashedEmbedder
 from statefactory.benchmark import DOMAINS
 from statefactory.experiments import best_of_n, rivals
 from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, BestOfN, When, attempted, choices, expected
-from statefactory.experiments.rivals import MONOTONIC, ORACLE, RANDOM, SHORTEST
+from statefactory.experiments.rivals import MONOTONIC, ORACLE, RANDOM, SHORTEST, Search
 from statefactory.experiments.scoring import STANDARD
 from statefactory.plots import draw_policy
 from statefactory.predictors import METHODS
 from statefactory.reward_models.adapters import SHIPPED
-from statefactory.reward_models.evaluation import Pairs, rewards
+from statefactory.reward_models.evaluation import pairs_of
 from statefactory.studies import policy, reward_against_policy
+from statefactory.studies.policy import tree_search
 from statefactory.studies.reward_against_policy import WorldComparison
 
 MADE = attempts.Setup(world="blocksworld", data="synthetic", limit=3, count=6)
@@ -64,12 +66,6 @@ def by_name(run: Results, when: When = END) -> dict[str, dict[str, float]]:
 
 
 # --- choosing -----------------------------------------------------------------------------------------------------
-
-
-def test_of_three_that_share_the_highest_reward_one_success_counts_a_third() -> None:
-    of = [attempt(True), attempt(False), attempt(False), attempt(True)]
-    assert expected([0.9, 0.9, 0.9 + 1e-15, 0.1], of) == pytest.approx(1 / 3)
-    assert expected([0.1, 0.2, 0.2, 0.3], of) == 1
 
 
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.booleans()), min_size=1, max_size=8))
@@ -174,23 +170,6 @@ def test_trained_predictors_have_the_distances_that_are_kept_with_the_suite() ->
     assert sorted(far.values()) == sorted(by_domain(kept(), LORA, "blocksworld")["textworld"].tolist())
 
 
-def test_a_predictor_that_cannot_be_had_is_left_out_and_said(capsys: pytest.CaptureFixture[str]) -> None:
-    names = rivals.names_for(False, chosen=["judge_analytic", "raw"])
-    assert names == ["raw"]
-    assert "a judge is a model" in "".join(capsys.readouterr())
-    with pytest.raises(ValueError, match="no predictor 'psychic'"):
-        rivals.method_of("psychic", "blocksworld")
-
-
-def test_textworlds_quests_are_played_as_often_as_official_tasks() -> None:
-    trial = policy.best_of_n(NAMES).trial(benchmarks=("textworld",), data="synthetic").resolved()
-    quests = trial.part("textworld", RANDOM).attempts
-    assert (quests.limit, quests.count) == (policy.ATTEMPTED["official"]["textworld"], 20)
-    blocks = policy.best_of_n(NAMES).trial(benchmarks=("blocksworld",), data="synthetic").resolved()
-    assert blocks.part("blocksworld", RANDOM).attempts.count == 8
-    assert {*policy.ATTEMPTED["official"]} == {*DOMAINS}
-
-
 def test_ridge_comes_fitted_with_the_suite_and_predicts_what_was_kept_of_it() -> None:
     assert "ridge" in rivals.names_for(official=True) and "ridge" not in rivals.names_for(official=False)
     for domain in DOMAINS:
@@ -202,9 +181,9 @@ def test_ridge_comes_fitted_with_the_suite_and_predicts_what_was_kept_of_it() ->
     kept = kept.query(
         "model == 'ridge' and shown == 'own goal' and trained_on == 'textworld' and domain == 'textworld'"
     )
-    (pair,) = Pairs(data="synthetic", limit=1).of("textworld")
-    found = rewards(rivals.method_of("ridge", "textworld").make(None, None), [pair])  # type: ignore[arg-type]
-    assert kept[kept["task"] == pair.task]["reward"].tolist() == pytest.approx(sum(found[0], []), abs=1e-4)
+    (pair,) = pairs_of("textworld", "synthetic", 1)
+    found = rivals.method_of("ridge", "textworld").make(None, None).predict_pair(pair)  # type: ignore[arg-type]
+    assert kept[kept["task"] == pair.task]["reward"].tolist() == pytest.approx(found.tolist(), abs=1e-4)
     with pytest.raises(ValueError, match="no predictor 'ridge' to compare in chess"):
         rivals.method_of("ridge", "chess")
 
@@ -226,10 +205,13 @@ def test_a_predictor_that_a_notebook_registered_goes_to_worker_processes_with_it
     assert pickle.loads(sent).part("blocksworld", "mine").how.title == rivals.COUNTERS[MONOTONIC].title
 
 
-def test_the_contrasts_are_paired_by_task(played: Results) -> None:
-    found = reward_against_policy.contrasts(together(played, {}))
-    line = found[found["compared"].str.startswith("Shortest")].iloc[0]
-    success = by_name(played)
-    gain = [success[SHORTEST][task] - success[CHANCE][task] for task in success[CHANCE]]
-    assert line["difference"] == pytest.approx(100 * np.mean(gain))
-    assert isinstance(found, pd.DataFrame) and (found["p (Holm)"] >= found["p"]).all()
+# --- tree search -----------------------------------------------------------------------------------------------------
+
+
+def test_the_oracle_leads_straight_to_the_goal_and_luck_does_not() -> None:
+    trial = tree_search([RANDOM, MONOTONIC]).trial(benchmarks=("blocksworld",), data="synthetic", limit=3)
+    run = collect(trial, workers=1, show_progress=False)
+    reached = {name: list(run.scores_of("blocksworld", name).values()) for name in (RANDOM, MONOTONIC, ORACLE)}
+    assert reached[ORACLE] == [1.0] * 3
+    assert sum(map(bool, reached[RANDOM])) < 3 and sum(map(bool, reached[MONOTONIC])) < 3
+    assert all(0 < episode.result["outcomes"] <= Search().search.outcomes for episode in run.episodes.values())

@@ -73,8 +73,3 @@ def test_breadth_first_finds_the_shortest_way_if_it_may() -> None:
     found = table17.breadth_first(of, 5000)
     assert found.solved and len(found.actions) == 3
     assert of.world().replay(of.task, found.actions)[-1].done
-
-
-def test_a_game_that_there_is_not_is_named() -> None:
-    with pytest.raises(LookupError, match="alfworld-made-valid_unseen-999"):
-        table17.case("alfworld-made-valid_unseen-999", "synthetic")

@@ -8,15 +8,17 @@ from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from lab.machine.paths import official_data
 from lab.results import tables
 from lab.runs import run
 from lab.runs.run import RunBusy
 from statefactory.benchmark import Built, Pair, build, build_all, data_of
-from statefactory.benchmark.domains import BY_NAME
-from statefactory.benchmark.labels import RULES, Padding
-from statefactory.experiments import scores, statistics, table3
-from statefactory.plots import benchmark
+from statefactory.benchmark.labels import Padding
+from statefactory.experiments import scores, table3
+from statefactory.experiments.table3 import CUT, agrees, replay
 from statefactory.studies.table1_details import compared
 
 
@@ -45,12 +47,6 @@ def test_domains_weigh_the_same_in_a_contrast_however_many_pairs_they_have() -> 
     result = compared(first, second)
     assert result.difference.value == pytest.approx((0.0 + 0.4) / 2)
     assert (result.n, result.wins, result.losses) == (4, 2, 1)
-
-
-def test_overall_is_there_once_all_domains_are() -> None:
-    rows = scores.rows("Any", "none", {name: np.array([0.2, 0.4]) for name in BY_NAME})
-    last = tables.table(rows).iloc[-1]
-    assert (last.metric, round(last.value, 3), last.n) == (scores.OVERALL, 0.3, 10)
 
 
 def test_the_build_is_described(built: dict[str, Built]) -> None:
@@ -88,17 +84,6 @@ def test_lengths_alone_say_little() -> None:
     assert table.loc[4, "all before"] < table.loc[4, "both ends"] < table.loc[4, "no random steps"]
 
 
-def test_the_figure_has_a_column_a_domain(built: dict[str, Built]) -> None:
-    figure = benchmark.draw_benchmark(statistics.rewards(pairs_of(built)), "measured")
-    assert [axes.get_title() for axes in figure.axes[:1]] == [BY_NAME["blocksworld"].title]
-    assert len(figure.axes) == 2
-
-
-def test_every_rule_says_what_is_known_and_what_was_fitted() -> None:
-    assert set(RULES) == set(BY_NAME)
-    assert all(rule.known and rule.fitted for rule in RULES.values())
-
-
 def test_a_domain_that_another_process_builds_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     tries = iter([RunBusy("being written by another"), "built"])
 
@@ -122,3 +107,44 @@ def test_where_the_tasks_stay_the_noise_of_seeds_is_taken_apart(
     assert row["noise of a task"] > 0 <= row["noise of tasks"]
     assert row["std"] < row["noise of a task"], "a mean of twelve tasks moves less than one of them"
     assert row["fitted"], "BlocksWorld's padding was chosen to give the published value"
+
+
+# --- the printed trajectories -----------------------------------------------------------------------------------------
+
+words = st.text("abc .", max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("printed", "said", "same"),
+    [
+        ("take mug 1", "take mug 1", True),
+        ("take mug 1", "take mug 12", False),
+        ("take mug…", "take mug 1 from desk 1", True),
+        ("take mug…", "go to mug", False),
+        ("you see a bread 1… a potato 1…", "you see a bread 1, a cup 2, and a potato 1.", True),
+        ("you see a bread 1… a potato 1…", "you see a potato 1, and a bread 1.", False),
+        ("…hand is empty", "the hand is empty", True),
+        ("…hand is empty", "the hand is empty now", False),
+        ("line one… two", "line one\n  and two", True),
+    ],
+)
+def test_cut_texts_are_compared(printed: str, said: str, same: bool) -> None:
+    assert agrees(printed, said) is same
+
+
+@given(words, words, words)
+def test_whatever_was_cut_out_agrees(first: str, middle: str, last: str) -> None:
+    assert agrees(f"{first}{CUT}{last}", f"{first} {middle} {last}")
+
+
+@pytest.mark.official
+def test_the_printed_games_say_what_is_printed() -> None:
+    if not (official_data() / "alfworld").is_dir():
+        pytest.skip(f"no alfworld in {official_data()}")
+    from worlds.alfworld import load
+    from worlds.alfworld.expert import Expert
+
+    with load("official", list_actions=False) as world:
+        found = replay(world, Expert(world))
+    for column in ("actions", "observations", "ground truth"):
+        assert found[column].tolist() == found["steps"].tolist() == [7, 5]

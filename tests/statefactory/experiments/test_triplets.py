@@ -13,22 +13,15 @@ from hypothesis import strategies as st
 
 import chat_server as chat
 from chat_server import ChatServer, Request, Response
-from lab.models.backbone import MalformedAnswer
-from lab.models.cache import RECORDING
 from lab.models.connect import connected
-from lab.runs import budget, collecting
-from lab.runs.budget import Budget, BudgetSpent
+from lab.runs import collecting
 from lab.runs.study_results import Results
 from plain_routing import HashedEmbedder
 from statefactory.experiments import triplets
-from statefactory.experiments.triplets import ParaphraseResults
-from statefactory.extraction import Trace
-from statefactory.state import entity
-from statefactory.studies.table1 import STATEFACTORY, STUDY
-from statefactory.triplets import (
+from statefactory.experiments.triplets import (
     CONTRADICTION,
     OTHER_OBJECT,
-    PARAPHRASE,
+    ParaphraseResults,
     Probe,
     Triplet,
     hits,
@@ -36,6 +29,9 @@ from statefactory.triplets import (
     probes,
     similarities,
 )
+from statefactory.extraction import Trace
+from statefactory.state import entity
+from statefactory.studies.table1 import STATEFACTORY, STUDY
 
 HASHED = HashedEmbedder()
 
@@ -73,10 +69,6 @@ def test_a_fact_of_any_step_of_the_episode_is_a_distractor() -> None:
 
 def test_an_object_that_never_changes_has_no_contradiction() -> None:
     assert {probe.kind for probe in drawn(trace([TABLE, DOOR], [TABLE, DOOR]))} == {OTHER_OBJECT}
-
-
-def test_another_property_of_the_same_object_is_no_distractor() -> None:
-    assert drawn(trace([entity("cup", {"place": "on the table", "state": "clean"})])) == set()
 
 
 @pytest.mark.parametrize("states", [[], [[]], [[TABLE]], [[entity("cup", {})]]])
@@ -139,17 +131,6 @@ def test_a_sentence_that_is_only_repeated_is_asked_for_again(server: ChatServer,
     assert "use other words" in server.requests[1].text
 
 
-def test_a_model_that_repeats_it_once_more_has_no_paraphrase(server: ChatServer) -> None:
-    server.behave(repeats)
-    with pytest.raises(MalformedAnswer, match="use other words"):
-        paraphrased(connected("para-c"), PROBE)
-    assert server.count == 2
-
-
-def test_the_question_holds_the_sentence_and_nothing_of_the_distractor() -> None:
-    assert set(PARAPHRASE.fields.model_fields) == {"sentence"}
-
-
 # --- accuracy -----------------------------------------------------------------------------------------------------
 
 
@@ -167,10 +148,6 @@ def test_a_triplet_is_right_where_the_paraphrase_is_nearer_and_wrong_at_a_tie() 
     found = [Triplet("0", "10", "90"), Triplet("0", "90", "10"), Triplet("0", "40", "40"), Triplet("0", "-20", "30")]
     assert hits(found, Corners()).tolist() == [True, False, False, True]
     assert similarities(found, Corners())[0].tolist() == pytest.approx([np.cos(np.pi / 18), 0.0])
-
-
-def test_no_triplets_have_no_hits() -> None:
-    assert hits([], HASHED).shape == (0,)
 
 
 # --- a run --------------------------------------------------------------------------------------------------------
@@ -229,6 +206,11 @@ def test_the_accuracy_is_the_share_of_right_triplets_with_its_interval(extracted
 
 
 def test_probes_that_are_only_repeated_are_left_out_and_counted(extracted: Results, server: ChatServer) -> None:
+    server.behave(repeats)
+    made = collect(extracted, "para-g", name="nothing")
+    assert made.triplets == {} and made.outcomes().failed > 0
+    assert triplets.accuracy_rows(made, "hashed") == []
+    assert triplets.accuracy_by_domain(made, ["hashed"]).empty and triplets.sample(made, "hashed").empty
     server.behave(lambda request: repeats(request) if "block" in sentence_of(request) else in_other_words(request))
     made = collect(extracted, "para-f")
     assert list(made.triplets) == ["webshop"]
@@ -236,46 +218,10 @@ def test_probes_that_are_only_repeated_are_left_out_and_counted(extracted: Resul
     assert triplets.accuracy_rows(made, "hashed")[0]["n"] == len(made.triplets["webshop"])
 
 
-def test_without_a_readable_paraphrase_there_is_no_accuracy(extracted: Results, server: ChatServer) -> None:
-    server.behave(repeats)
-    made = collect(extracted, "para-g")
-    assert made.triplets == {} and made.outcomes().failed > 0
-    assert triplets.accuracy_rows(made, "hashed") == []
-    assert triplets.accuracy_by_domain(made, ["hashed"]).empty and triplets.sample(made, "hashed").empty
-
-
 @pytest.mark.parametrize("engine", ["rules", "rules@0.7"])
 def test_templates_are_no_paraphrases(extracted: Results, engine: str) -> None:
     with pytest.raises(ValueError, match="want a model's paraphrases; give engine=local"):
         collect(extracted, engine)
-
-
-def test_recorded_paraphrases_are_served_without_the_model(
-    extracted: Results, server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
-    monkeypatch.setenv(RECORDING, "first")
-    server.behave(lambda request: repeats(request) if "block" in sentence_of(request) else in_other_words(request))
-    made = collect(extracted, "para-h", each=2)
-    triplets.record(made, "hashed")
-    asked = server.count
-    served = collect(extracted, f"replay:{tmp_path / 'recordings' / 'first'}", name="served")
-    assert server.count == asked
-    assert (served.triplets, served.outcomes().failed) == (made.triplets, made.outcomes().failed)
-    assert served.backbone == "para-h"
-
-
-def test_a_spent_budget_keeps_the_triplets_that_were_made(
-    extracted: Results, server: ChatServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.behave(in_other_words)
-    allowed = Budget(calls=2)
-    monkeypatch.setattr(budget, "of_environment", lambda: allowed)
-    part = collect(extracted, "para-i")
-    assert sum(map(len, part.triplets.values())) == len(part.episodes) == 2
-    monkeypatch.setattr(budget, "of_environment", lambda: Budget(calls=0))
-    with pytest.raises(BudgetSpent, match="budget of 0 model calls"):
-        collect(extracted, "para-j", name="nothing")
 
 
 # --- the printed cases --------------------------------------------------------------------------------------------

@@ -12,13 +12,10 @@ import pytest
 from lab.runs.collecting import collect
 from statefactory.experiments import hacking
 from statefactory.experiments.guided import BlocksWorld
-from statefactory.experiments.hacking import progress_in
-from statefactory.planning.guides import AtRandom
-from statefactory.planning.hacking import GREEDY, REPEATED, WAYS, Hacker, VisitedState, cheapest
-from statefactory.planning.lookahead import Lookahead
-from statefactory.planning.world_models import Exact
+from statefactory.experiments.hacking import GREEDY, REPEATED, WAYS, Hacker, VisitedState, cheapest, progress_in
+from statefactory.planning.lookahead import Exact, Lookahead
 from statefactory.predictors import Predictor
-from statefactory.predictors.monotonic import Countdown, Monotonic
+from statefactory.predictors.baselines import AtRandom, Monotonic
 from statefactory.studies import policy
 from worlds.blocksworld import load
 from worlds.blocksworld.expert import Expert, shortest_plan, state_after
@@ -103,14 +100,6 @@ def test_of_equal_scores_the_fewest_actions_are_the_cheapest() -> None:
     assert cheapest(tried, lambda actions: 0) == tried[1]
     assert cheapest(tried, lambda actions: float(actions == ("c",))) == tried[0], "that one has made progress"
     assert cheapest(tried, lambda actions: 1) is None
-
-
-def test_counting_down_is_counting_up_upside_down() -> None:
-    steps = ["act"] * 4
-    assert (
-        Countdown().predict("goal", steps, steps).tolist() == (1 - Monotonic().predict("goal", steps, steps)).tolist()
-    )
-    assert Countdown(4).score(1) == 0.75
 
 
 def test_a_run_tells_the_best_of_each_way_and_the_frame_the_best_of_all(tmp_path: FilePath) -> None:

@@ -19,15 +19,11 @@ from chat_server import ChatServer
 from hall_world import Hall, hall
 from lab.models.connect import connect
 from plain_routing import HashedEmbedder
-from statefactory.planning.budget import Meter
-from statefactory.planning.guides import AtRandom
-from statefactory.planning.lookahead import Lookahead
-from statefactory.planning.mcts import Episode, Planner, Settings, plan
-from statefactory.planning.paths import Path
+from statefactory.planning.lookahead import Exact, Lookahead, Meter, Outcome
+from statefactory.planning.mcts import Episode, Node, Planner, Settings, best_line, frame, in_order, plan, snapshot
 from statefactory.planning.proposals import Listed, Prompted
-from statefactory.planning.tree import Node, best_line, frame, in_order, snapshot
-from statefactory.planning.world_models import Exact, Outcome
-from statefactory.predictors import Predictor
+from statefactory.predictors import Path, Predictor
+from statefactory.predictors.baselines import AtRandom
 from statefactory.predictors.factored import StateFactory
 from worlds import blocksworld
 from worlds.pool import Pool

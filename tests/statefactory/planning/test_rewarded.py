@@ -11,18 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chat_server as chat
-from agents.answers import Act
 from agents.history import ACT, MALFORMED, History
 from agents.play import Settings
 from chat_server import ChatServer
 from lab.models.backbone import Ledger, MalformedAnswer
 from lab.models.connect import connected
-from lab.viewer.transcripts import Transcript
-from standins.statefactory.oracle import obeying
-from statefactory.experiments.guided import AlfWorld, BlocksWorld, Guided
+from statefactory.experiments.guided import AlfWorld, BlocksWorld, Guided, nearer
 from statefactory.experiments.predictions import EXTRACTING
-from statefactory.planning.guides import AtRandom, nearer
-from statefactory.planning.prompts import CHOOSE, MOST, Chosen, Rated, RatedFields
+from statefactory.planning.prompts import CHOOSE, MOST, Chosen
 from statefactory.planning.rewarded import LOOK_AHEAD
 from worlds.pool import Pool
 
@@ -108,19 +104,6 @@ def test_the_cap_of_steps_holds_and_leaves_room_for_all_questions(setup: Guided)
             assert (one["end"], one["steps"]) == ("out of steps", 3)
 
 
-def test_an_episode_is_shown_with_the_prompts_of_each_turn() -> None:
-    resolved = replace(BLOCKS, reward=STATEFACTORY, limit=1, engines=extracted_by_rules(STATEFACTORY)).resolved()
-    seen: list[Any] = []
-    shown = resolved.watch(resolved.tasks()[0], Transcript(connected(resolved.engine)), seen.append)
-    asked = [exchange for step in shown.steps for exchange in step.exchanges]
-    assert len(asked) == sum(step.cost.calls for step in shown.steps if step.cost) > 10
-    chosen = next(exchange for exchange in asked if exchange.operator == CHOOSE)
-    text = chosen.messages[-1]["content"]
-    assert "Valid actions:\n1. " in text and "Valid actions: " not in text  # numbered, and said once
-    acts = next(exchange for exchange in asked if exchange.operator == ACT)
-    assert "Predicted rewards:\n" in acts.messages[-1]["content"] and len(seen) > 2
-
-
 @pytest.fixture
 def model(server: ChatServer) -> Iterator[Guided]:
     yield replace(BLOCKS, engine="small?patience=5", reward=RANDOM, limit=1, settings=Settings(steps=2))
@@ -161,12 +144,6 @@ def test_an_action_that_cannot_be_read_is_asked_for_again_with_the_same_rewards(
     assert rewards[0] == rewards[1] and len(rewards[0].strip().splitlines()) == 1
 
 
-def test_none_of_the_listed_ones_is_plain_react_too(model: Guided, server: ChatServer) -> None:
-    answers = ["Thought: so\nChosen: none", "Thought: go\nAction: dance"]
-    server.behave(lambda request: chat.says(answers[request.number % 2]))
-    assert [turn.operator for turn in history(model).turns] == [CHOOSE, ACT, CHOOSE, ACT]
-
-
 @given(st.text(), st.lists(st.integers(1, 30), max_size=40))
 def test_a_choice_is_read_back_as_it_was_written_or_refused(thought: str, numbers: list[int]) -> None:
     said = f"Thought: {' '.join(thought.split())}\nChosen: {', '.join(map(str, numbers)) or 'none'}"
@@ -176,18 +153,6 @@ def test_a_choice_is_read_back_as_it_was_written_or_refused(thought: str, number
         assert len(numbers) > MOST or "Thought:" in thought or "Chosen:" in thought
         return
     assert read.numbers == numbers and Chosen.from_text(read.as_text()) == read
-
-
-def test_the_stand_in_takes_the_first_of_equals_and_the_highest_of_others() -> None:
-    own = Act(thought="as always", action="a")
-    about: dict[str, Any] = {"tools": "", "task": "", "turns": []}
-
-    def taken(*rewards: float) -> Act:
-        rated = [Rated(action=name, reward=reward) for name, reward in zip("abc", rewards, strict=True)]
-        return obeying(own, RatedFields(**about, candidates=rated))
-
-    assert taken(0.1, 0.1, 0.1) is own
-    assert [taken(0, 0.2, 0.2).action, taken(-1, -2, -0.5).action] == ["b", "c"]
 
 
 def test_the_oracle_knows_the_way_and_each_step_of_it_counts_alike(setup: Guided) -> None:
@@ -219,21 +184,3 @@ def test_leading_away_is_seen_by_the_oracle_and_taken_back() -> None:
 def test_progress_is_a_share_that_grows_towards_the_goal(left: int, at_first: int) -> None:
     assert 0 <= nearer(left + 1, at_first) <= nearer(left, at_first) <= 1
     assert nearer(0, at_first) == 1.0
-
-
-def test_random_rewards_follow_from_what_was_done_alone() -> None:
-    once, again, other = AtRandom(), AtRandom(), AtRandom(seed=1)
-
-    def score(predictor: AtRandom, *steps: str) -> float:
-        memory = predictor.start("goal", "first")
-        for step in steps:
-            memory = predictor.advance(memory, step, f"after {step}")
-        return predictor.score(memory)
-
-    assert score(once, "a", "b") == score(again, "a", "b")
-    assert len({score(once), score(once, "a"), score(once, "b"), score(once, "a", "b"), score(other, "a")}) == 5
-
-
-def test_a_method_that_there_is_not_is_told() -> None:
-    with pytest.raises(ValueError, match="reward='luck': choose one of statefactory, .* learned"):
-        replace(BLOCKS, reward="luck").resolved()

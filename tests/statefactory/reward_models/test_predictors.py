@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import pathlib
 import pickle
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lab.machine.faults import DamagedFile
 from statefactory.benchmark import read_pairs
 from statefactory.benchmark.build import SHIPPED
-from statefactory.predictors import METHODS, PredictorSettings
+from statefactory.predictors import METHODS, Path, PredictorSettings, Step
 from statefactory.reward_models import adapters, backbones, evaluation, ridge
 from statefactory.reward_models.backbones import MissingBackbone
 from statefactory.reward_models.predictor import (
@@ -21,23 +24,18 @@ from statefactory.reward_models.predictor import (
     NO_GOAL,
     OWN,
     Critic,
-    GoalBlind,
-    GoalSwapped,
     LearnedReward,
-    Prefix,
     PrefixPredictor,
     register_adapters,
     register_critics,
     with_controls,
 )
-from statefactory.reward_models.preferences.pairs import of_benchmark
 from statefactory.reward_models.recipe import recipe
-from statefactory.reward_models.scoring import MARGIN, Affine
-from statefactory.reward_models.texts import Step
+from statefactory.reward_models.scoring import MARGIN, Affine, Tokeniser, flattened
 from statefactory.reward_models.training import train
-from tiny_backbone import tiny_backbone, toy_preferences
+from tiny_backbone import tiny_backbone, toy_pairs
 
-ROWS = toy_preferences(6)
+ROWS = toy_pairs(6)
 
 
 class Noting(PrefixPredictor):
@@ -62,15 +60,15 @@ class ByLetters:
 
 
 def test_the_prefixes_of_a_trajectory_are_asked_for_at_once_and_other_ones_apart() -> None:
-    of, predictor = ROWS[2].chosen, Noting()
-    actions, observations = zip(*of.steps, strict=True)
-    memories = predictor.follow(of.goal, actions, observations)
+    of, predictor = ROWS[2].positive, Noting()
+    goal, actions, observations = of.goal_description, of.actions, of.observations
+    memories = predictor.follow(goal, actions, observations)
     other = predictor.advance(memories[1], "wait", "still far")
-    found = predictor.scores([*memories, other, Prefix("another goal")])
-    assert sorted(predictor.asked) == [("another goal", [0]), (of.goal, [0, 1, 2, 3, 4]), (of.goal, [2])]
-    alone = [predictor.score(memory) for memory in (*memories, other, Prefix("another goal"))]
+    found = predictor.scores([*memories, other, Path("another goal")])
+    assert sorted(predictor.asked) == [("another goal", [0]), (goal, [0, 1, 2, 3, 4]), (goal, [2])]
+    alone = [predictor.score(memory) for memory in (*memories, other, Path("another goal"))]
     assert np.allclose(found, alone)
-    assert np.allclose(predictor.predict(of.goal, actions, observations), found[1:5])
+    assert np.allclose(predictor.predict(goal, actions, observations), found[1:5])
 
 
 def test_training_scores_come_to_the_middle_half_and_others_stay_within_0_and_1() -> None:
@@ -81,17 +79,19 @@ def test_training_scores_come_to_the_middle_half_and_others_stay_within_0_and_1(
 
 
 def test_the_controls_show_no_goal_and_another_task_s() -> None:
-    of, goals = ROWS[0].chosen, [row.chosen.goal for row in ROWS]
-    for control, shown in ((GoalBlind, {""}), (lambda p: GoalSwapped(p, goals), set(goals) - {of.goal})):
-        predictor = Noting()
-        control(predictor).score(Prefix(of.goal, of.steps))
-        assert {goal for goal, _ in predictor.asked} <= shown
+    of, goals = ROWS[0].positive, [pair.positive.goal_description for pair in ROWS]
+    controls = with_controls(predictor := Noting(), goals)
+    assert list(controls) == [OWN, NO_GOAL, ANOTHER]
+    for control in controls.values():
+        control.score(Path(of.goal_description, "", of.steps))
+    own, none, another = (goal for goal, _ in predictor.asked)
+    assert own == of.goal_description and not none and another in set(goals) - {own}
     with pytest.raises(ValueError, match="no other goal is known for 'unheard of'"):
-        GoalSwapped(Noting(), goals).score(Prefix("unheard of"))
+        controls[ANOTHER].score(Path("unheard of"))
 
 
 @pytest.mark.slow
-def test_a_registered_adapter_predicts_in_any_process(tmp_path: Path) -> None:
+def test_a_registered_adapter_predicts_in_any_process(tmp_path: pathlib.Path) -> None:
     base = tiny_backbone(tmp_path / "tiny")
     train("toy", ROWS, recipe(base=str(base), layers=1), tmp_path / "adapters" / "toy", show_progress=False)
     assert register_adapters(["toy"], tmp_path / "adapters") == ["reward_model_toy"]
@@ -100,18 +100,18 @@ def test_a_registered_adapter_predicts_in_any_process(tmp_path: Path) -> None:
     method = pickle.loads(pickle.dumps(METHODS.pop("reward_model_toy")))
     predictor = method.make(None, PredictorSettings())
     assert isinstance(predictor, LearnedReward) and method.title == "Reward model, toy"
-    of = ROWS[0].rejected
-    result = predictor.result(predictor.follow(of.goal, *zip(*of.steps, strict=True))[1:])
+    of = ROWS[0].negative
+    result = predictor.result(predictor.follow(of.goal_description, of.actions, of.observations)[1:])
     assert len(result["rewards"]) == len(of.steps) and all(0 <= reward <= 1 for reward in result["rewards"])
 
 
-def test_ridge_tells_progress_on_tasks_it_has_not_seen_and_is_kept_as_json(tmp_path: Path) -> None:
-    fitted = ridge.fit(toy_preferences(30), embedder=ByLetters())
+def test_ridge_tells_progress_on_tasks_it_has_not_seen_and_is_kept_as_json(tmp_path: pathlib.Path) -> None:
+    fitted = ridge.fit(toy_pairs(30), embedder=ByLetters())
     fitted.save(tmp_path / "ridge.json")
     again = ridge.Ridge.read(tmp_path / "ridge.json", ByLetters())
-    unseen = toy_preferences(36)[30:]
-    both = {name: evaluation.rewards(of, unseen) for name, of in (("ridge", fitted), ("read again", again))}
-    found = evaluation.summary(evaluation.distances(evaluation.frame("toy", "toy", both, unseen))).set_index("shown")
+    unseen = toy_pairs(36)[30:]
+    frame = evaluation.frame("toy", "toy", {"ridge": fitted, "read again": again}, unseen)
+    found = evaluation.summary(evaluation.distances(frame)).set_index("shown")
     assert list(found.index) == ["", "ridge", "read again"] and set(found["n"]) == {6}
     assert found.loc["ridge", "value"] < 0.5 * found.loc["", "value"]
     assert found.loc["read again", "minus_own"] == pytest.approx(0, abs=1e-4)
@@ -124,35 +124,34 @@ def test_ridge_tells_progress_on_tasks_it_has_not_seen_and_is_kept_as_json(tmp_p
 
 
 def test_ridge_looks_at_no_later_step_and_a_blind_one_at_no_goal() -> None:
-    of = ROWS[2].chosen
-    whole = ridge.features(ByLetters(), of.goal, of.steps)
-    for length in range(len(of.steps) + 1):
-        assert np.allclose(ridge.features(ByLetters(), of.goal, of.steps[:length])[-1], whole[length])
-    blind = [ridge.features(ByLetters(), goal, of.steps, "no goal") for goal in (of.goal, "xyz 99")]
+    goal, steps = ROWS[2].positive.goal_description, ROWS[2].positive.steps
+    whole = ridge.features(ByLetters(), goal, steps)
+    for length in range(len(steps) + 1):
+        assert np.allclose(ridge.features(ByLetters(), goal, steps[:length])[-1], whole[length])
+    blind = [ridge.features(ByLetters(), text, steps, "no goal") for text in (goal, "xyz 99")]
     assert (blind[0] == blind[1]).all() and blind[0].shape[1] < whole.shape[1]
 
 
 def test_a_ridge_that_reads_no_word_sees_steps_lengths_and_repetitions_alone() -> None:
-    of = ROWS[2].chosen
+    of = ROWS[2].positive
     cipher = str.maketrans("abcdefghijklmnopqrstuvwxyz", "bcdefghijklmnopqrstuvwxyza")
     coded = [(action.translate(cipher), observation.translate(cipher)) for action, observation in of.steps]
     told = [ridge.features(None, goal, steps, "counts") for goal, steps in (("", of.steps), ("xyz", coded))]
     assert (told[0] == told[1]).all()
     again = [*of.steps, of.steps[-1]]
     assert not np.allclose(ridge.features(None, "", again, "counts")[-1][3:], told[0][-1][3:]), "what was said before"
-    fitted = ridge.fit(toy_preferences(30), "counts")
-    assert fitted.score(Prefix(of.goal, of.steps)) == fitted.score(Prefix("another", tuple(coded)))
+    fitted = ridge.fit(toy_pairs(30), "counts")
+    assert fitted.score(Path(of.goal_description, "", of.steps)) == fitted.score(Path("another", "", tuple(coded)))
 
 
-def test_the_monotonic_row_is_the_benchmark_s_and_predictions_are_kept_as_they_are(tmp_path: Path) -> None:
+def test_the_monotonic_row_is_the_benchmark_s_and_predictions_are_kept_as_they_are(tmp_path: pathlib.Path) -> None:
     from statefactory.epic import epic_distance
-    from statefactory.predictors.monotonic import Monotonic
+    from statefactory.predictors.baselines import Monotonic
 
-    row = ROWS[1]
-    frame = evaluation.frame("noting", "toy", {OWN: evaluation.rewards(Noting(), [row])}, [row])
-    timed = [Monotonic().predict(of.goal, *zip(*of.steps, strict=True)) for of in row.both]
+    pair = ROWS[1]
+    frame = evaluation.frame("noting", "toy", {OWN: Noting()}, [pair])
     found = evaluation.distances(frame).set_index("model")["distance"]
-    assert found["monotonic"] == pytest.approx(epic_distance(np.concatenate(timed), row.truth))
+    assert found["monotonic"] == pytest.approx(epic_distance(Monotonic().predict_pair(pair), pair.shaped))
     kept = tmp_path / "kept.parquet"
     evaluation.save(kept, frame)
     assert np.allclose(evaluation.distances(evaluation.read([kept]))["distance"], found, atol=1e-6)
@@ -161,32 +160,27 @@ def test_the_monotonic_row_is_the_benchmark_s_and_predictions_are_kept_as_they_a
         evaluation.read([kept])
 
 
-def test_adapters_are_scored_on_domains_with_controls_in_their_own(tmp_path: Path) -> None:
-    base, rows = tiny_backbone(tmp_path / "tiny"), of_benchmark(read_pairs(SHIPPED / "alfworld.parquet")[:3])
+def test_adapters_are_scored_on_domains_with_controls_in_their_own(tmp_path: pathlib.Path) -> None:
+    base, rows = tiny_backbone(tmp_path / "tiny"), read_pairs(SHIPPED / "alfworld.parquet")[:3]
     plan = recipe(base=str(base), layers=1)
     train("alfworld", rows, plan, tmp_path / "alfworld", show_progress=False)
     train("textworld", rows, replace(plan, seed=1), tmp_path / "textworld", show_progress=False)
-    pairs = evaluation.Pairs("synthetic", limit=2)
-    first = evaluation.score(tmp_path / "alfworld", ("alfworld", "blocksworld"), pairs)
-    second = evaluation.score(tmp_path / "textworld", ("blocksworld",), pairs)
+    pairs = {name: evaluation.pairs_of(name, "synthetic", 2) for name in ("alfworld", "blocksworld")}
+    first = evaluation.score(tmp_path / "alfworld", pairs)
+    second = evaluation.score(tmp_path / "textworld", {"blocksworld": pairs["blocksworld"]})
     both = first.groupby("domain", sort=False)["shown"].unique()
     assert list(both["alfworld"]) == [OWN, NO_GOAL, ANOTHER] and list(both["blocksworld"]) == [OWN]
     assert set(second["model"]) == {"LoRA, base=tiny, layers=1, seed=1"}
     alone = LearnedReward(tmp_path / "alfworld")
-    row = pairs.of("blocksworld")[1]
-    kept = first[(first["domain"] == "blocksworld") & (first["task"] == row.task)]["reward"]
-    expected = [alone.predict(of.goal, *zip(*of.steps, strict=True)) for of in row.both]
-    assert np.allclose(kept, np.concatenate(expected), atol=1e-5)
+    pair = pairs["blocksworld"][1]
+    kept = first[(first["domain"] == "blocksworld") & (first["task"] == pair.task)]["reward"]
+    assert np.allclose(kept, alone.predict_pair(pair), atol=1e-5)
 
 
-def test_with_controls_keeps_the_own_goal_first() -> None:
-    assert list(with_controls(Noting(), ["a", "b"])) == [OWN, NO_GOAL, ANOTHER]
-
-
-def test_a_critic_of_others_predicts_in_any_process_and_one_without_a_head_is_refused(tmp_path: Path) -> None:
+def test_a_critic_of_others_predicts_in_any_process_and_one_without_a_head_is_refused(tmp_path: pathlib.Path) -> None:
     base = tiny_backbone(tmp_path / "tiny")
     with pytest.raises(MissingBackbone, match="tiny comes without a score head"):
-        Critic(str(base)).score(Prefix("a goal"))
+        Critic(str(base)).score(Path("a goal"))
     model = backbones.load(base, zero_head=False)
     model.save_pretrained(tmp_path / "critic")
     backbones.tokenizer(base).save_pretrained(tmp_path / "critic")
@@ -196,7 +190,62 @@ def test_a_critic_of_others_predicts_in_any_process_and_one_without_a_head_is_re
     reward, cost = (
         pickle.loads(pickle.dumps(METHODS.pop(method))).make(None, PredictorSettings()) for method in methods
     )
-    of = ROWS[0].chosen
-    said = reward.predict(of.goal, *zip(*of.steps, strict=True))
-    assert len(said) == len(of.steps) and np.ptp(said) > 0
-    assert np.allclose(cost.predict(of.goal, *zip(*of.steps, strict=True)), 1 - said)
+    said = reward.predict_pair(ROWS[0])
+    assert len(said) == len(ROWS[0].shaped) and np.ptp(said) > 0
+    assert np.allclose(cost.predict_pair(ROWS[0]), 1 - said)
+
+
+# --- texts and tokens ------------------------------------------------------------------------------------------------
+
+WORDS = st.text(max_size=30)
+STEPS = st.lists(st.tuples(WORDS, WORDS), max_size=6)
+
+
+def by_letters(text: str, add_special_tokens: bool = True) -> dict[str, Any]:
+    """A tokenizer with a token a letter, and one before all if special ones are wanted."""
+    return {"input_ids": [-1] * add_special_tokens + [ord(letter) for letter in text]}
+
+
+def letters(ids: list[int]) -> str:
+    return "".join(map(chr, ids))
+
+
+def test_the_format_is_the_paper_s() -> None:
+    text = flattened("win", [("go", "a hall"), ("take", "taken")])
+    assert text == (
+        "<GOAL> win </GOAL> --- <ACTION> go </ACTION> <STATE> a hall </STATE> <ACTION> take </ACTION>"
+        " <STATE> taken </STATE>"
+    )
+
+
+@settings(max_examples=40)
+@given(WORDS, STEPS)
+def test_the_tokens_are_those_of_the_text_and_every_end_is_a_prefix_s(goal: str, steps: list[tuple[str, str]]) -> None:
+    found = Tokeniser(by_letters, 10_000).tokens(goal, steps)
+    assert letters(found.ids) == flattened(goal, steps) and not found.truncated
+    for number, end in enumerate(found.ends, 1):
+        assert letters(found.ids[: end + 1]) == flattened(goal, steps[:number])
+
+
+@settings(max_examples=40)
+@given(WORDS, STEPS, st.integers(150, 400))
+def test_truncation_keeps_the_goal_and_the_newest_steps(goal: str, steps: list[tuple[str, str]], most: int) -> None:
+    found = Tokeniser(by_letters, most).tokens(goal, steps)
+    assert len(found.ids) <= most and len(found.ends) == len(steps) - found.left_out
+    assert found.truncated == (len(flattened(goal, steps)) > most)
+    kept = steps[found.left_out :]
+    whole = len(flattened(goal, kept)) <= most
+    assert letters(found.ids) == flattened(goal, kept) if whole else len(kept) == 1
+    if found.truncated and whole:
+        assert len(flattened(goal, steps[found.left_out - 1 :])) > most, "one step more would have fitted"
+
+
+def test_of_a_step_that_is_too_long_the_end_is_kept() -> None:
+    found = Tokeniser(by_letters, 100).tokens("win", [("go", "a" * 50), ("look", "x" * 200)])
+    assert found.truncated and found.left_out == 1 and len(found.ids) == 100
+    assert letters(found.ids).startswith("<GOAL> win </GOAL> ---x") and letters(found.ids).endswith("x </STATE>")
+
+
+def test_a_goal_that_leaves_no_room_is_an_error_that_says_so() -> None:
+    with pytest.raises(ValueError, match=r"this goal has 419 tokens, more than half of 500: 'ggg"):
+        Tokeniser(by_letters, 500).head("g" * 400)

@@ -1,14 +1,20 @@
-"""The monotonic baseline: progress is time; and upside down, a placebo that prefers the shortest trajectory."""
+"""Predictors that ask no model: time, its placebo, random rewards, and the oracle.
+
+For a constant reward use `Monotonic(length)`: all candidates of a turn have the same score.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
 
-from statefactory.predictors import Predictor
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
+from lab.models.cache import key_of
+from statefactory.predictors import Path, PathPredictor, Predictor
+
+Actions = tuple[str, ...]
 
 
 class Monotonic(Predictor[int]):
@@ -58,3 +64,27 @@ class Countdown(Monotonic):
     def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> np.ndarray:
         """Rewards of shape (steps,)."""
         return 1 - super().predict(goal, actions, observations, first)
+
+
+class Oracle(PathPredictor):
+    """The true progress, a ceiling: its rows are simulated. No observation is read.
+
+    progress: what is reached after some actions, in [0, 1].
+    """
+
+    def __init__(self, progress: Callable[[Actions], float]) -> None:
+        self.progress = progress
+
+    def score(self, memory: Path) -> float:
+        """Raises what `progress` raises."""
+        return self.progress(memory.actions)
+
+
+class AtRandom(PathPredictor):
+    """A number for every path, drawn from its content: the same path has the same score, in any process. A placebo."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def score(self, memory: Path) -> float:
+        return Random(key_of([self.seed, memory.goal, memory.first, memory.steps])).random()

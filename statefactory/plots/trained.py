@@ -1,18 +1,21 @@
-"""What was trained where against where it was tried: EPIC distances as heat maps side by side."""
+"""Figures of reward models: heat maps of what was trained where against where it was tried, and learning curves."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from lab.results import plots
 from statefactory.experiments.scores import METRIC, metrics
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
 TRAINED = ", trained on "
+Point = tuple[int, float, float]  # step, loss, accuracy
+SMOOTHED = 20  # points that a mean takes in
 RANGE = (0.1, 0.75)  # of colors: from near the best value to above a constant's .707
 
 
@@ -22,11 +25,6 @@ def draw_matrix(panels: Mapping[str, pd.DataFrame]) -> Figure:
     panels: title -> a results table whose methods are named "..., trained on ...". Other methods come as rows below, by
     their whole name. Where a cell has an interval, it stands below the value. Raises ValueError for no panel.
     """
-    import matplotlib.pyplot as plt
-    import pandas as pd
-    import seaborn
-    from matplotlib.patches import Rectangle
-
     if not panels:
         raise ValueError("no panel to draw; give a results table by its title")
     names = [metric.removeprefix(METRIC.format("")) for metric in metrics()]
@@ -61,3 +59,21 @@ def _cell(row: object) -> str:
     value, low, high = (getattr(row, name) for name in ("value", "ci_low", "ci_high"))
     inside = f".{round(1000 * value):03d}" if value < 1 else f"{value:.3f}"
     return inside if low != low else f"{inside}\n[{low:.2f}, {high:.2f}]".replace("0.", ".")
+
+
+def draw_learning(curves: Mapping[str, Sequence[Point]]) -> Figure:
+    """Loss and accuracy of one or more trainings, by name; the raw points stand pale behind one curve alone."""
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
+    for name, points in curves.items():
+        frame = pd.DataFrame(points, columns=["step", "loss", "accuracy"]).set_index("step")
+        smooth = frame.rolling(min(SMOOTHED, max(len(frame) // 5, 1)), min_periods=1).mean()
+        for panel, column in zip(axes, frame, strict=True):
+            (line,) = panel.plot(smooth.index, smooth[column], label=name)
+            if len(curves) == 1:
+                panel.plot(frame.index, frame[column], color=line.get_color(), alpha=0.25, linewidth=0.8)
+    axes[0].set(xlabel="step", ylabel="loss")
+    axes[1].set(xlabel="step", ylabel="comparisons in order", ylim=(0, 1.03))
+    if len(curves) > 1:
+        axes[1].legend(loc="lower right", fontsize="small")
+    figure.supxlabel("measured", x=0.995, ha="right", fontsize="x-small", color="0.35")
+    return figure

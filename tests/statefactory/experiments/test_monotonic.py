@@ -1,4 +1,4 @@
-"""Tables of the benchmark, its command, and the monotonic baseline from pairs and from lengths alone."""
+"""The monotonic baseline from pairs and from lengths alone, and the benchmark's sizes and command."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from statefactory.benchmark.__main__ import main
 from statefactory.benchmark.labels import RULES
 from statefactory.benchmark.schema import Pair
 from statefactory.benchmark.trajectories import make_pair
-from statefactory.experiments import statistics
-from statefactory.experiments.monotonic import distances, distances_of_labels, expert_labels
+from statefactory.experiments.scoring import distances_of
+from statefactory.experiments.table3 import distances_of_labels, expert_labels
+from statefactory.predictors.baselines import Monotonic
 
 
 def pair(rooms: int, seed: int = 0) -> Pair:
@@ -32,48 +33,9 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(domains.BY_NAME, "hall", domain())
 
 
-PAIRS = {"hall": [pair(rooms) for rooms in (2, 3, 5)]}
-
-
-def test_counts_stand_beside_the_published_ones() -> None:
-    (row,) = statistics.counts(PAIRS).to_dict("records")
-    assert (row["domain"], row["pairs"], row["published"], row["positives"]) == ("Hall", 3, 12, "guide")
-
-
 def test_the_official_sizes_are_those_of_table_3() -> None:
     sizes = {name: of.sizes["official"] for name, of in domains.BY_NAME.items() if name != "hall"}
     assert sizes == {"alfworld": 336, "scienceworld": 191, "webshop": 300, "blocksworld": 250, "textworld": 150}
-
-
-def test_lengths_are_counted_by_kind() -> None:
-    table = statistics.lengths(PAIRS).set_index("kind")
-    steps = [len(of.positive.trajectory) for of in PAIRS["hall"]]
-    assert table.loc["positive", "mean"] == pytest.approx(sum(steps) / 3)
-    assert (table.loc["positive", "min"], table.loc["positive", "max"]) == (min(steps), max(steps))
-    assert table.loc["positive", "expert"] == pytest.approx(10 / 3) and table.loc["negative", "expert"] == 0
-
-
-def test_rewards_have_a_row_a_step() -> None:
-    table = statistics.rewards(PAIRS)
-    assert len(table) == sum(len(row.trajectory) for of in PAIRS["hall"] for row in of.rows)
-    assert table.groupby("id")["part"].max().eq(1).all()
-    assert table[table["kind"] == "negative"]["shaped"].eq(0).all()
-
-
-@pytest.mark.parametrize("kind", ["positive", "negative"])
-def test_a_sample_table_reads_like_the_papers(kind: str) -> None:
-    of = PAIRS["hall"][2]
-    row = of.positive if kind == "positive" else of.negative
-    table = statistics.sample_table(of, kind, width=8)
-    assert list(table.columns) == ["Step", "Action", "Observation", "GT"]
-    assert list(table["Step"]) == list(range(len(row.trajectory))) and list(table["Action"]) == row.actions
-    assert set(table["Observation"]) == {"You are…"}
-
-
-@given(st.text(max_size=40), st.integers(1, 30))
-def test_a_shortened_text_is_one_line_of_at_most_that_width(text: str, width: int) -> None:
-    short = statistics.shortened(text, width)
-    assert len(short) <= width and len(short.splitlines()) <= 1
 
 
 # --- the monotonic baseline -------------------------------------------------------------------------------------
@@ -85,7 +47,7 @@ def test_labels_alone_give_the_distances_of_built_pairs(rooms: list[int], seed: 
     pairs = [pair(n, seed) for n in rooms]
     labels = {hall(n).id: [step / n for step in range(1, n + 1)] for n in rooms}
     assert expert_labels(pairs) == labels
-    assert distances_of_labels(labels, "hall", seed) == pytest.approx(distances(pairs))
+    assert distances_of_labels(labels, "hall", seed) == pytest.approx(distances_of(pairs, Monotonic()))
 
 
 def test_a_pair_by_hand() -> None:
