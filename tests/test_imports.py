@@ -148,4 +148,4 @@ for name in {names}:
         print(name, heavy)
 """
     loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert len(names) > 350 and not loaded
+    assert len(names) > 250 and not loaded
