@@ -201,13 +201,14 @@ class Experiment(ABC):
         operator: the one that it answers; it then decides nothing, and must agree with all settings. Raises BadSetting.
         """
         known = self._known(getattr(connected(engine), "parameters", {}))
-        for setting in (setting for setting in fields(self) if setting.name in known.keys() - {*self.selection}):
-            asked, there = getattr(self, setting.name), known[setting.name]
+        settings = {setting.name: setting for setting in fields(self)}
+        for name in sorted(known.keys() - {*self.selection}):
+            asked, there, setting = getattr(self, name), known[name], settings[name]
             default = setting.default_factory() if setting.default_factory is not MISSING else setting.default
             if asked != there and (operator or asked != default):
                 raise BadSetting(
                     f"{engine}{f' is to answer {operator} and' if operator else ''} was recorded with "
-                    f"{setting.name}={there!r}, not {asked!r}; drop that setting, set it so, or record a run with it"
+                    f"{name}={there!r}, not {asked!r}; drop that setting, set it so, or record a run with it"
                 )
         return self if operator else replace(self, **known)
 

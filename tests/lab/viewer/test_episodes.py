@@ -56,7 +56,7 @@ def test_a_models_answers_come_from_what_the_run_kept_and_no_model_is_asked(serv
     shelves = [json.loads(each.answer)["shelf"] for step in shown.steps for each in step.exchanges]
     assert shelves == run.episodes["001"].result["shelves"] and len(server.requests) == asked
     (run.folder / "answers.jsonl").unlink()
-    assert "were not kept" in StoredRun(run.folder).timeline("001", prompts=True).notes[-1]
+    assert "were not kept" in StoredRun(run.folder).timeline("000", prompts=True).notes[-1]
 
 
 def test_an_episode_that_comes_out_otherwise_shows_no_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
