@@ -188,7 +188,6 @@ def test_an_injected_request_changes_nothing_but_the_text_it_is(name: str, injec
         ("blocks", "unstack all blocks", "unstacking"),
         ("units", "group units", "grouping"),
         ("units", "move group 2", "group 2 moves"),
-        ("units", "move units", "group 3 moves"),
         ("travel", "choose a departing flight", "departing flight"),
         ("travel", "choose a returning flight", "returning flight"),
         ("travel", "choose an accommodation", "accommodation"),

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from lab.machine import yaml12
 from standins.statefactory.fidelity import compared, fidelity
-from standins.statefactory.languages import NAMES, UnknownLanguage, language_of, named
-from statefactory.state import LEVELS, Attribute, Entity, Level, at_level, from_level
+from standins.statefactory.languages import NAMES, Entities, UnknownLanguage, language_of, named
+from statefactory.state import LEVELS, Level, at_level, from_level
 
 LANGUAGES = Path(__file__).with_name("languages.yaml")  # goals, and texts that are cut up in any way
 WORLDS = yaml12.load(LANGUAGES.read_text(encoding="utf-8"))
 NOBODYS = (
     "", "red", "melt", "put a mug", "put the red block in the fridge", "move the red block east",
-    "Find a living thing.", "I need you to take the keycard from the box.",
+    "I need you to take the keycard from the box.",
     "You are in the middle of a room. Your task is to: put a mug in shelf.",
 )  # fmt: skip
 
@@ -36,24 +36,17 @@ def test_other_words_are_no_task_of_any_world(goal: str) -> None:
         language_of(goal)
 
 
-names = st.sampled_from(["key", "attic", "you", "mug 1", "red block", "agent", "first room, to the south", "x"])
-values = st.sampled_from(["location", "visited", "state", "room", ""])
-known_things = st.lists(
-    st.builds(Entity, names, st.lists(st.builds(Attribute, values, st.text(max_size=9)), max_size=3).map(tuple)),
-    max_size=4,
-)
-
-
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=150)
-@given(st.data(), known_things)
-def test_no_text_makes_a_language_fail(name: str, data: st.DataObject, known: list[Entity]) -> None:
+@given(st.data())
+def test_no_text_makes_a_language_fail(name: str, data: st.DataObject) -> None:
     pieces = WORLDS[name]["texts"]
     cut = st.sampled_from(pieces).flatmap(lambda text: st.integers(0, len(text)).map(lambda end: text[:end]))
     text = st.one_of(st.text(max_size=30), st.lists(st.sampled_from(pieces) | cut, max_size=8).map("".join))
     language, goal = named(name), data.draw(st.sampled_from(WORLDS[name]["goals"]) | text)
+    known: Entities = ()
     wanted = language.blueprint(goal) if language.is_goal(goal) else ()
-    for _ in range(2):
+    for _ in range(3):
         action, observation = data.draw(text), data.draw(text)
         reading = language.read(known, action, observation)
         assert language.read(known, action, observation) == reading
@@ -64,7 +57,7 @@ def test_no_text_makes_a_language_fail(name: str, data: st.DataObject, known: li
         if wanted:
             anchored = language.anchored(goal, wanted, kept, observation)
             assert [entity.attributes for entity in anchored] == [entity.attributes for entity in wanted]
-        known = [*kept]
+        known = kept
 
 
 @pytest.mark.parametrize("level", [level for level in LEVELS if level != "raw"])

@@ -233,7 +233,7 @@ def test_reading_goes_on_from_what_relevance_kept() -> None:
 # --- goals ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("goal", "identity"), zip(GOALS, NAMED, strict=True))
+@pytest.mark.parametrize(("goal", "identity"), [*zip(GOALS, NAMED, strict=True)])
 def test_every_type_of_task_has_a_goal_state(goal: str, identity: str) -> None:
     assert identity in {e.identity for e in blueprint(goal)}
 
