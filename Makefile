@@ -22,16 +22,21 @@ BOOK := $(VENV)/.explicit-state-book
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: reproduce test test-browser mutants lint lab bench benchmark check-notebooks notebooks readme book pins clean
+.PHONY: reproduce test test-slow test-browser mutants lint lab bench benchmark check-notebooks notebooks readme book pins clean
 .DEFAULT_GOAL := reproduce
 
 # Execute every notebook offline into runs/notebooks/, and hold the numbers against notebooks/expected.yaml.
 reproduce: $(READY)
 	$(RUN) lab run --jobs $(JOBS)
 
-# SLOW=1: also those marked slow, most of which play whole official splits.
+# The quick tests, at most four minutes of one core. SLOW=1: all tests, with those that play whole official splits, send
+# every kind of junk or kill a run two hundred times.
 test: $(DEV)
-	$(RUN) pytest -q -n $(JOBS) -p no:benchmark -m "not browser$(if $(SLOW),, and not slow)"
+	$(RUN) pytest -q -n $(JOBS) -p no:benchmark -m "not browser$(if $(SLOW),, and not slow and not campaign)"
+
+# The tests that take long: real models and kernels, killed processes, hostile programs, official data.
+test-slow: $(DEV)
+	$(RUN) pytest -q -n $(JOBS) -p no:benchmark -m "slow and not browser and not campaign"
 
 # Open pages in a headless Chromium and look at them; pictures land in build/browser/. Skipped where there is none.
 test-browser: $(DEV)

@@ -200,7 +200,7 @@ def main() -> None:
             "no:benchmark",
             f"--basetemp={folder}/tests",
         ]
-        pytest.main([*options, "-m", "not browser and not slow", *given.tests], plugins=[runner])
+        pytest.main([*options, "-m", "not browser and not slow and not campaign", *given.tests], plugins=[runner])
     print("| module | function | line | mutant | |", "| --- | --- | --- | --- | --- |", sep="\n")
     for mutant, outcome in runner.outcomes:
         if outcome in ("survived", "not covered"):

@@ -14,7 +14,7 @@ from damage import FAULTS, Case, cases, played
     "case",
     [
         # Every seventh: of each group and kind of damage.
-        pytest.param(case, id=f"{case.group}, {case.name}", marks=[pytest.mark.slow] if number % 7 else [])
+        pytest.param(case, id=f"{case.group}, {case.name}", marks=[pytest.mark.campaign] if number % 7 else [])
         for number, case in enumerate(cases())
     ],
 )

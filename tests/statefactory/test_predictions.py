@@ -430,7 +430,7 @@ def test_a_pair_that_there_is_not_is_refused_with_those_there_are(number: int) -
 # --- with the real embedding model --------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_extracted_states_are_nearer_to_the_truth_than_a_rising_line(tmp_path: Path) -> None:
     worlds = ("blocksworld", "alfworld")
     results = run(trial(MONOTONIC.name, OURS, benchmarks=worlds, limit=4, options={}), tmp_path)

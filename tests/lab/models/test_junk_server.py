@@ -30,7 +30,7 @@ SOME = (
 
 @pytest.mark.parametrize(
     "junk",
-    [pytest.param(junk, id=junk.name, marks=[] if junk.name in SOME else [pytest.mark.slow]) for junk in kinds()],
+    [pytest.param(junk, id=junk.name, marks=[] if junk.name in SOME else [pytest.mark.campaign]) for junk in kinds()],
 )
 def test_junk_costs_its_own_episode_alone_and_that_one_until_the_server_is_mended(junk: Junk, tmp_path: Path) -> None:
     assert tried(junk, tmp_path).harm == {}

@@ -156,7 +156,7 @@ def test_one_failing_notebook_does_not_stop_the_others(tmp_path: Path, capsys: p
     assert "ZeroDivisionError: division by zero; kept up to there in" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_a_kernel_that_dies_and_one_that_hangs_fail_alone_and_leave_no_output(tmp_path: Path) -> None:
     dead = Job(notebook(tmp_path / "dead.ipynb", "import os; os._exit(1)"), tmp_path / "out" / "dead.ipynb")
     slow = Job(notebook(tmp_path / "slow.ipynb", "import time; time.sleep(99)"), tmp_path / "out" / "slow.ipynb")
@@ -168,7 +168,7 @@ def test_a_kernel_that_dies_and_one_that_hangs_fail_alone_and_leave_no_output(tm
     assert not dead.output.exists() and not slow.output.exists()
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_an_output_of_before_survives_a_failure_and_a_success_clears_the_failed_copy(tmp_path: Path) -> None:
     job = Job(notebook(tmp_path / "a.ipynb", "print('good')"), tmp_path / "out" / "a.ipynb")
     execute([job])

@@ -165,7 +165,7 @@ def test_holms_own_steps() -> None:
     assert holm([]) == []
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 @settings(max_examples=60)
 def test_holm_agrees_with_statsmodels(p_values: list[float]) -> None:

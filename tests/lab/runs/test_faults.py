@@ -7,7 +7,7 @@ import pytest
 from faults import BAD_REPLIES, GOOD, NO_REPLIES, NOTE, Booked, Outcome, campaign, disagreements, path_of
 
 
-@pytest.fixture(scope="module", params=[40, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[40, pytest.param(200, marks=pytest.mark.campaign)])
 def outcome(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return campaign(tmp_path_factory.mktemp("faults"), request.param, seed=0, workers=8, patience=4)
 

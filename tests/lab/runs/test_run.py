@@ -273,7 +273,7 @@ def test_another_process_is_refused_with_the_firsts_name_until_that_is_dead(tmp_
 # --- killed -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("kind", ["rules", "server"])
 def test_a_run_killed_again_and_again_ends_as_the_undisturbed_one(
     tmp_path: Path, server: ChatServer, kind: str, count: int

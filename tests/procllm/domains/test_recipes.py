@@ -290,7 +290,7 @@ def played(instance: Instance, condition: str, engine: str = "rules", network: N
     return play(RECIPES, instance, network or network_of(condition, RECIPES), connect(engine))
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("condition", ["Human-TN", "No-TN"])
 def test_rules_solve_every_one_of_twenty_requests(condition: str) -> None:
     assert [each.id for each in instances(20, 1, 8) if not played(each, condition).verdict.solved] == []

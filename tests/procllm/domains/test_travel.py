@@ -331,7 +331,7 @@ def played(instance: Instance, condition: str, engine: str = "rules") -> Traject
     return play(DOMAIN, instance, network_of(condition, DOMAIN), connect(engine))
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_rules_solve_every_third_made_request() -> None:
     assert [i.id for i in made()[::3] if not played(i, "Human-TN").verdict.solved] == []
 
@@ -377,7 +377,7 @@ def test_official_answers_are_judged_as_the_enumeration_does() -> None:
     assert min(solved.values()) >= 39
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.official
 @needs_official
 @pytest.mark.parametrize("condition", ["Human-TN", "No-TN"])

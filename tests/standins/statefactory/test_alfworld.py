@@ -273,7 +273,7 @@ def synthetic_steps() -> list[Compared]:
 
 @official
 @pytest.mark.official
-@pytest.mark.parametrize("games", [2, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("games", [2, pytest.param(20, marks=pytest.mark.campaign)])
 def test_the_reading_of_released_unseen_games_is_faithful(games: int) -> None:
     score = fidelity(list(compared_world("alfworld", games, seed=games)))
     assert score.f1 >= ENOUGH

@@ -116,7 +116,7 @@ def test_no_training_task_is_the_benchmark_s_or_held_out(domain: str, data: str,
             assert not set(tasks) & set(chosen(other, data, 0, by_folder))
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("domain", ["scienceworld", "textworld"])
 def test_training_variations_and_quests_are_of_the_training_split(domain: str) -> None:
     tasks = trained_on(domain, "synthetic", 4)

@@ -53,7 +53,7 @@ def content(done: Built) -> tuple[bytes, bytes]:
 
 
 @pytest.mark.parametrize(
-    "domain", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in DOMAINS]
+    "domain", [name if name in QUICK else pytest.param(name, marks=pytest.mark.campaign) for name in DOMAINS]
 )
 def test_pairs_of_made_data_follow_the_rule_of_their_domain(tmp_path: Path, domain: str) -> None:
     done = made(domain, tmp_path, limit=4)
@@ -86,7 +86,7 @@ def test_all_made_pairs_of_seed_0_come_from_the_repository(tmp_path: Path, monke
     assert build("scienceworld", "synthetic") == done  # kept from then on
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_a_killed_java_process_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
     killer = threading.Thread(target=kill_java, daemon=True)
     killer.start()
@@ -137,7 +137,7 @@ def test_the_printed_games_are_labelled_as_printed() -> None:
         assert printed[game][steps:] in ([], [1])  # a random step after success keeps 1
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.official
 @needs_scienceworld
 def test_scienceworld_has_the_191_listed_episodes() -> None:

@@ -241,7 +241,7 @@ def test_the_printed_cases_are_shown_as_they_come_out(monkeypatch: pytest.Monkey
     assert table["passes in the paper"].tolist() == [True, None, True, None]
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_minilm_fails_the_second_case_as_it_is_printed() -> None:
     table = triplets.printed_cases(["all-MiniLM-L6-v2"])
     assert table["passes here"].tolist() == [True, False]

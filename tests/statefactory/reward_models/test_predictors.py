@@ -90,7 +90,7 @@ def test_the_controls_show_no_goal_and_another_task_s() -> None:
         controls[ANOTHER].score(Path("unheard of"))
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_a_registered_adapter_predicts_in_any_process(tmp_path: pathlib.Path) -> None:
     base = tiny_backbone(tmp_path / "tiny")
     train("toy", ROWS, recipe(base=str(base), layers=1), tmp_path / "adapters" / "toy", show_progress=False)

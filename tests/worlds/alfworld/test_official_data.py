@@ -107,7 +107,7 @@ def test_the_papers_experts_are_the_walkthroughs(world: AlfWorld, train: dict[st
     assert expert.actions(train[PLACE]) == tuple(action for action, _ in TABLE_20)
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_walkthroughs_win_a_sample_of_the_validation_games(world: AlfWorld) -> None:
     """All 274 are played by `benchmarks/campaign_worlds.py`."""
     expert = Expert(world)
@@ -117,14 +117,14 @@ def test_walkthroughs_win_a_sample_of_the_validation_games(world: AlfWorld) -> N
         assert [world.step(action).score for action in expert.actions(task)][-1] == 1.0, task.id
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_the_planner_of_made_games_wins_released_ones_too(world: AlfWorld) -> None:
     for task in sample(world, 6):
         world.reset(task)
         assert [world.step(action).score for action in planned(world.games, task)][-1] == 1.0, task.id
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_both_engines_say_the_same_in_released_games(world: AlfWorld) -> None:
     fast, slow = Record(), Record()
     expert = Expert(world)

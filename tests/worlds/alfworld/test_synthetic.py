@@ -76,7 +76,7 @@ def test_the_planner_wins_one_game_of_each_type(world: AlfWorld) -> None:
     assert all(wins(world, task) for task in one_of_each_type(world.tasks("valid_unseen")))
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_the_planner_wins_all_validation_games_of_a_seed() -> None:
     with load("synthetic", seed=0) as world:
         won = Counter(task.task_type for task in world.tasks("valid_unseen") if wins(world, task))

@@ -149,7 +149,7 @@ def test_many_games_leave_no_file_descriptor_or_temporary_file(monkeypatch: pyte
     assert len(descriptors) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_both_engines_say_the_same(world: AlfWorld) -> None:
     fast, slow = Record(), Record()
     with load_stock("synthetic") as stock:

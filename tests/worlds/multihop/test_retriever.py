@@ -131,7 +131,7 @@ def test_a_query_of_no_known_word_finds_nothing(engine: Retriever) -> None:
     assert engine.search("xyzzy plugh", 5) == [] == engine.search("?!", 5) == engine.search("", 5)
 
 
-@pytest.mark.slow  # numba compiles for seconds
+@pytest.mark.campaign  # numba compiles for seconds
 def test_the_compiled_backend_finds_the_same(
     engine: Retriever, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,7 @@ def world() -> Iterator[ScienceWorld]:
         yield opened
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_the_splits_are_those_of_the_protocol_and_of_rewardprediction(world: ScienceWorld) -> None:
     with PROTOCOL.open(encoding="utf-8", newline="") as lines:
         rows = {
@@ -63,7 +63,7 @@ def sampled(simplification: str) -> list[str]:
     return random.Random(2026).sample(short, SAMPLE)
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("simplification", ["", "easy"])
 def test_experts_reach_full_score_with_stored_paths(
     world: ScienceWorld, simplification: str, monkeypatch: pytest.MonkeyPatch

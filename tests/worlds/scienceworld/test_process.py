@@ -119,7 +119,7 @@ def test_worlds_in_one_process_do_not_meet() -> None:
 
 @pytest.mark.parametrize("end", [
     "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
-    pytest.param("1 / 0", marks=pytest.mark.slow), pytest.param("pass", marks=pytest.mark.slow),
+    pytest.param("1 / 0", marks=pytest.mark.campaign), pytest.param("pass", marks=pytest.mark.campaign),
 ])  # fmt: skip
 def test_however_python_ends_no_java_and_no_file_stays(end: str, tmp_path: Path) -> None:
     (tmp_path / "temporary").mkdir()  # apart from the caches of this test

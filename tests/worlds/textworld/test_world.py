@@ -320,7 +320,7 @@ def test_the_expert_plans_where_the_walkthrough_fails_and_says_where_nothing_win
 WORKERS = 2
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_a_spread_of_quests_is_won_by_its_expert_and_survives_random_play(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled games stay in the repository's cache: compiling takes 1 s each, and their key says how they came."""
     monkeypatch.setenv("LAB_CACHE", str(ROOT / "data" / "cache" / "answers.sqlite"))
