@@ -10,21 +10,17 @@ from __future__ import annotations
 from functools import partial
 
 from agents.answers import Judged, Sentence, read
-from agents.environment import Environment
-from agents.history import STEPS, History
+from agents.history import STEPS
+from agents.loops import blanked
 from agents.planning_prompts import judge_prompt, lesson_prompt
-from agents.plans import blanked
-from agents.play import DEFAULT, Play, Settings, Watch, unwatched
-from lab.models.backbone import Backbone
+from agents.play import Play
 
 MEMORY = 3  # lessons that are kept, the newest
 
 
-def reflexion(
-    environment: Environment, backbone: Backbone, settings: Settings = DEFAULT, watch: Watch = unwatched
-) -> History:
-    """Play one task; see `agents.play.Play` for what is told, counted and raised."""
-    play = Play(environment, backbone, settings, watch)
+def reflexion(play: Play) -> None:
+    """Play one task."""
+    settings = play.settings
     lessons: list[str] = []
     end = _trial(play, lessons)
     for _ in range(settings.trials - 1):
@@ -37,7 +33,6 @@ def reflexion(
         play.again()
         end = _trial(play, lessons)
     play.end(end)
-    return play.history
 
 
 def _trial(play: Play, lessons: list[str]) -> str:

@@ -13,23 +13,17 @@ import re
 from collections.abc import Sequence
 
 from agents.answers import Act, Graph, SubGoal, read
-from agents.environment import Environment
-from agents.history import History
+from agents.loops import blanked
 from agents.planning_prompts import Report, graph_prompt, sub_goal_prompt
-from agents.plans import blanked
-from agents.play import DEFAULT, Play, Settings, Watch, unwatched
-from lab.models.backbone import Backbone
+from agents.play import Play
 
 END = re.compile(r"(done|failed)\[(.*)\]", re.DOTALL)
 WHOLE = "What the task asks for."  # the sub-goal where no graph could be read
 NOTED = "The sub-goal is left."
 
 
-def tdp(
-    environment: Environment, backbone: Backbone, settings: Settings = DEFAULT, watch: Watch = unwatched
-) -> History:
-    """Play one task; see `agents.play.Play` for what is told, counted and raised."""
-    play = Play(environment, backbone, settings, watch)
+def tdp(play: Play) -> None:
+    """Play one task."""
     reports: list[Report] = []
     open_goals: list[SubGoal] = []
     while not play.over:
@@ -39,7 +33,6 @@ def tdp(
         reports.append(_worked_on(play, goal, [one for one in reports if one.number in goal.after]))
         if reports[-1].failed:
             open_goals = []
-    return play.history
 
 
 def _supervised(play: Play, reports: Sequence[Report]) -> list[SubGoal]:
