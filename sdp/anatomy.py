@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from lab.results.statistics import Interval, cluster_bootstrap, wilson
 from sdp.ablation import certified_at_once
 from sdp.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS = ["of", "numerator", "denominator", "share", "low", "high", "interval"]
 WILSON, OF_EPISODES, BOOTSTRAP = "Wilson", "Wilson, of episodes", "bootstrap over episodes"
@@ -211,4 +212,6 @@ def _bootstrap(values: Sequence[float], tasks: Sequence[str]) -> tuple[Interval,
 
 
 def _table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
     return pd.DataFrame(list(rows), columns=COLUMNS)

@@ -16,14 +16,13 @@ from lab.runs import collecting
 from sdp import placebo as controls
 from sdp.adapters.corridor import Corridor, CorridorAdapter
 from sdp.adapters.facts import FactsAdapter
-from sdp.adapters.travelplanner.options import CAP
-from sdp.adapters.travelplanner.unplanned import SLOTS
+from sdp.adapters.travelplanner.options import CAP, SLOTS
 from sdp.experiments import assistantbench, scienceworld, travelplanner
 from sdp.experiments.certifying import scored
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.loop import Settings, plain, run_episode
 from sdp.operators import NOTHING
-from sdp.placebo import STEP, placebo, rejected
+from sdp.placebo import STEP, rejected
 from sdp.trajectory import Attempt, Predicate
 
 SETUP = HotpotQA(data="synthetic", split="writing", limit=8, engine="rules@0.7")
@@ -184,11 +183,6 @@ def test_a_share_that_there_is_not_is_refused(share: float) -> None:
     setup = SETUP.resolved()
     with pytest.raises(ValueError, match="placebo="):
         replace(setup, placebo=share).episode(setup.tasks()[0], Ledger(connected(setup.engine)))
-
-
-def test_without_a_share_the_adapter_is_itself() -> None:
-    adapter: Any = object()
-    assert placebo(adapter, None, None) is adapter  # type: ignore[arg-type]
 
 
 def test_runs_stand_in_one_table_with_their_settings() -> None:
