@@ -30,7 +30,8 @@ def between(first: Results, second: Results, named: Callable[[Results], str]) ->
     for dataset in first.setup.datasets:
         before, after = (run.scores_of(dataset, SDP.name) for run in (first, second))
         shared = sorted(before.keys() & after.keys())
-        pairs.append(({"dataset": dataset}, *({task: scores[task] for task in shared} for scores in (before, after))))
+        before, after = ({task: scores[task] for task in shared} for scores in (before, after))
+        pairs.append(({"dataset": dataset}, before, after))
     table = paired(pairs)[["dataset", "first", "second", *OF_PAIRS, "smallest", "p (Holm)"]]
     names = {"first": named(first), "second": named(second)}
     return table.rename(columns=names).assign(data=first.setup.data, evidence=first.evidence)

@@ -178,11 +178,6 @@ def test_an_agent_that_remembers_is_detected() -> None:
     assert test.p_value < 0.01 and test.information > test.expected
 
 
-def test_the_same_runs_and_seed_give_the_same_test() -> None:
-    trajectories = walks(honest, 2, 50)
-    assert markov_test(trajectories, permutations=50, seed=3) == markov_test(trajectories, permutations=50, seed=3)
-
-
 @pytest.mark.parametrize("dice", [[], [1, 1, 1]], ids=["nothing certified", "one way only"])
 def test_where_no_state_was_met_in_two_ways_nothing_can_be_said(dice: list[int]) -> None:
     trajectories = [run_episode("walk", CorridorAdapter(Corridor(3, dice)), Settings(step_cap=5)) for _ in range(3)]

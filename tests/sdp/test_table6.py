@@ -16,7 +16,7 @@ from lab.runs.collecting import collect
 from lab.runs.run import Episode
 from lab.runs.trial import Trial
 from sdp.ablation import ABLATIONS
-from sdp.studies import sweeps, table3, table5, table6
+from sdp.studies import sweeps, table5, table6
 from sdp.studies.table6 import ABOVE, AGAIN, FULL, REPLAY, Ablated
 
 ASKED: dict[str, dict[str, Any]] = {
@@ -120,18 +120,6 @@ def test_a_recording_of_table_5_has_the_runs_without_a_mechanism_that_it_played(
     assert set(found.without) == {"-Validate"}
     pd.testing.assert_frame_equal(table6.bounds([found]), table6.bounds([played]))
     assert found.full.setup.data == "synthetic"
-
-
-def test_a_recording_of_table_3_answers_the_column_of_assistantbench(tmp_path: Path) -> None:
-    conditions = ("SDP", "SDP without Validate", table3.CLOSED.name)
-    of_table = table3.STUDY.trial(engine="rules@0.9", limit=4, conditions=conditions)
-    played = collect(of_table, run=str(tmp_path / "run"), record=True)
-    recorded = f"replay:{tmp_path / 'run'}"
-    (found,) = table6.played([table6.STUDY.trial(recorded, [table3.BENCHMARK, "TravelPlanner"])])
-    assert set(found.without) == {"-Validate"}
-    assert found.scores(FULL, VALIDATE) == played.scores_of(table3.BENCHMARK, "SDP")
-    assert found.scores(AGAIN, VALIDATE) == played.scores_of(table3.BENCHMARK, "SDP without Validate")
-    played.setup.world().close()
 
 
 def test_benchmarks_are_ordered_by_what_a_removal_costs(ablated: list[Ablated]) -> None:
