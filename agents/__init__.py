@@ -1,10 +1,8 @@
 """What the papers compare their methods with: agents for any world.
 
-loops       ReAct; Plan-and-Solve, Plan-and-Act and GoalAct, which plan beside it
-reflexion   ReAct in trials, with a lesson between them
-tdp         a graph of sub-goals, each worked on in a context of its own
-search      one search or several, and an answer; for multi-hop questions
-trivial     agents without any skill: the floor of a world
+loops     ReAct, and those that plan or reflect: Reflexion, Plan-and-Solve, Plan-and-Act, GoalAct, TDP
+search    one search or several, and an answer; for multi-hop questions
+trivial   agents without any skill: the floor of a world
 
 Agents that act know a world as an `environment`; `environment.InWorld` makes one of any world, `worlds/` has those of
 benchmarks. `play` is an episode with its caps, on which all loops stand; what was done is a `history`. `experiments/`

@@ -76,8 +76,12 @@ def progress_of_failures(
     groups = {ALL: failed, STALLED: [trajectory for trajectory in failed if not trajectory.reached_goal]}
     unit = f"{kind}s" if kind else "predicates"
     groups |= {f"failed, {length} {unit}": lengths[length] for length in sorted(lengths)}
-    shares = {name: [(t, certified_share(t, kind)) for t in group] for name, group in groups.items()}
-    return _table(_mean(name, values) for name, values in shares.items())
+    counts = {name: [(t, *_certified(t, kind)) for t in group] for name, group in groups.items()}
+    # An episode without any such predicate has certified none.
+    return _table(
+        _mean(name, [(t, certified / max(planned, 1)) for t, certified, planned in group])
+        for name, group in counts.items()
+    )
 
 
 def calibration(trajectories: Iterable[Trajectory], scores: Mapping[str, float]) -> pd.DataFrame:
@@ -156,12 +160,6 @@ def _certified(trajectory: Trajectory, kind: str) -> tuple[int, int]:
     """Predicates of a kind in the last plan that are certified, and all of them; of all kinds for ""."""
     counted = [not kind or predicate.kind == kind for predicate in trajectory.plans[-1].predicates]
     return sum(counted[: trajectory.certified]), sum(counted)
-
-
-def certified_share(trajectory: Trajectory, kind: str) -> float:
-    """The share of a kind's predicates in the last plan that are certified; 0 where there is none."""
-    certified, planned = _certified(trajectory, kind)
-    return certified / planned if planned else 0.0
 
 
 def _scored(trajectories: Iterable[Trajectory], scores: Mapping[str, float]) -> list[tuple[Trajectory, float]]:

@@ -107,11 +107,11 @@ class Adapter(Protocol[State, Action, Observation]):
         return None
 
     def blank(self, predicate: Predicate, words: str) -> Predicate:
-        """The predicate with other words for its sentence, for `sdp.placebo.blanked`; kind and `about` may stay."""
+        """The predicate with other words for its sentence, for `sdp.placebo`; kind and `about` may stay."""
         return replace(predicate, text=words)
 
     def without_content(self, predicate: Predicate) -> Predicate:
-        """What `sdp.placebo.placebo` puts in a predicate's place: it says nothing, and nothing of it reaches Realize.
+        """What the placebo puts in a predicate's place: it says nothing, and nothing of it reaches Realize.
 
         Realize, Validate and `advance` are given it, too, and have to do with it what can be done.
         """

@@ -10,11 +10,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from agents.environment import Environment
 from agents.history import ACT, INVALID, MALFORMED, History, timeline
-from agents.loops import goalact, plan_and_act, plan_and_solve, react
+from agents.loops import goalact, plan_and_act, plan_and_solve, react, reflexion, tdp
 from agents.play import Play, Settings, Watch, unwatched
-from agents.reflexion import reflexion
 from agents.search import interleave, retrieve_once
-from agents.tdp import tdp
 from agents.trivial import constant_action, do_nothing, first_action, random_action
 from lab.models import rules
 from lab.models.backbone import Backbone, Ledger

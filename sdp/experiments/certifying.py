@@ -25,7 +25,7 @@ from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 from sdp.loop import Settings, run_episode
 from sdp.operators import Adapter
-from sdp.placebo import blanked, misjudging, placebo
+from sdp.placebo import Control, Misjudging
 from sdp.timeline import timeline
 from sdp.trajectory import Trajectory
 
@@ -96,9 +96,14 @@ class Certifying(Playable):
         random = Random(f"validate {engine.options.get('seed', 0)} {task}")
         # A Validate that asks a prompt errs by the noise on that prompt.
         errors = None if "validate" in self.operators() else engine.errors
-        adapter = misjudging(self.adapter(task, ledger), errors, random)
-        adapter = placebo(adapter, self.placebo, Random(f"placebo {self.seed} {task}"))
-        return blanked(adapter, self.blanked, Random(f"placebo {self.seed} {task}"))
+        adapter: Any = self.adapter(task, ledger)
+        if errors is not None:
+            adapter = Misjudging(adapter, errors, random)
+        if self.placebo is not None:
+            adapter = Control(adapter, "placebo", self.placebo, Random(f"placebo {self.seed} {task}"))
+        if self.blanked is not None:
+            adapter = Control(adapter, "blanked", self.blanked, Random(f"placebo {self.seed} {task}"))
+        return adapter
 
     def answering(self, task: str) -> AbstractContextManager[None]:
         """Within, what answers knows of the task what it may; by default nothing."""

@@ -82,8 +82,7 @@ def test_a_question_that_cannot_be_read_is_answered_by_its_plan_alone(plan: list
 
 
 @pytest.mark.parametrize(
-    ("agent", "operators"),
-    [("ReAct", "act act act"), ("TDP", "supervise act act act supervise act")],
+    ("agent", "operators"), [("ReAct", "act act act"), ("TDP", "supervise act act act supervise act")]
 )
 def test_rules_give_up_where_nothing_is_found_and_tdp_plans_again_before(agent: str, operators: str) -> None:
     class Elsewhere(Asking):

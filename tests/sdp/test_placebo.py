@@ -13,7 +13,6 @@ from cellar import Cellar, CellarAdapter
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.runs import collecting
-from sdp import placebo as controls
 from sdp.adapters.corridor import Corridor, CorridorAdapter
 from sdp.adapters.facts import FactsAdapter
 from sdp.adapters.travelplanner.options import CAP, SLOTS
@@ -22,7 +21,7 @@ from sdp.experiments.certifying import scored
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.loop import Settings, plain, run_episode
 from sdp.operators import NOTHING
-from sdp.placebo import STEP, rejected
+from sdp.placebo import STEP, Control, rejected
 from sdp.trajectory import Attempt, Predicate
 
 SETUP = HotpotQA(data="synthetic", split="writing", limit=8, engine="rules@0.7")
@@ -107,7 +106,7 @@ def seen(name: str, scramble: bool = False, control: str = "placebo") -> tuple[l
     share = {control: 0.2}
     if name in PROGRAMS:
         spied = Spied(PROGRAMS[name](), scramble)
-        run_episode(name, getattr(controls, control)(spied, 0.2, Random(0)), Settings(step_cap=20))
+        run_episode(name, Control(spied, control, 0.2, Random(0)), Settings(step_cap=20))
         return spied.plan, spied.given
     setup = replace(ASKING[name], **share).resolved()
     ledger, kept = Heard(connected(setup.engine)), list[Spied]()

@@ -243,11 +243,7 @@ def test_a_trip_to_a_city_that_is_named_like_a_state_goes_to_the_city() -> None:
 
 
 def test_being_stuck_before_the_first_certified_step_can_be_undone_with_chosen_cities() -> None:
-    trajectory = play(
-        replace(by_days(5), budget=1),
-        policy=Policy(cities="propose", undo=3),
-        loop=Settings(step_cap=9),
-    )
+    trajectory = play(replace(by_days(5), budget=1), policy=Policy(cities="propose", undo=3), loop=Settings(step_cap=9))
     assert trajectory.end == "step cap" and trajectory.certified == 0
 
 
