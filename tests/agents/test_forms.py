@@ -13,7 +13,7 @@ from agents.environment import Observation
 from agents.play import Play, Schema, Settings
 from agents.worlds import multihop
 from agents.worlds.games import ALFWORLD, BLOCKSWORLD
-from lab.models.backbone import Answer
+from lab.models.backbone import Answer, Call
 from lab.models.prompts import Prompt
 from statefactory.planning.prompts import ChooseFields, Listed
 

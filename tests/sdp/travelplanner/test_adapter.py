@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from lab.models.backbone import Answer, Call
 from lab.models.connect import connect
 from lab.models.prompts import Prompt
-from lab.models.usage import Call
 from sdp.adapters.travelplanner import prompts, trip
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.adapters.travelplanner.trip import TripState, itinerary, state_from_json
