@@ -23,7 +23,7 @@ from sdp.adapters.assistantbench.prompts import DECOMPOSE, FINALIZE, FINDING, JU
 from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
 from sdp.trajectory import Trajectory
-from worlds.assistantbench.benchmark import AssistantBenchQuestions
+from worlds.assistantbench import AssistantBenchQuestions
 from worlds.web.site import Site
 
 FALSE, FOLLOWED, OWN = "false", "followed", "own"

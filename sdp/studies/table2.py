@@ -16,8 +16,8 @@ from lab.runs.trial import Trial
 from sdp.adapters.travelplanner.adapter import Policy
 from sdp.experiments import travelplanner
 from sdp.studies.conditions import SDP
-from worlds.travelplanner.benchmark import first_failure
-from worlds.travelplanner.rates import Denominators
+from worlds.travelplanner import first_failure
+from worlds.travelplanner.evaluator import Denominators
 
 BENCHMARK = "TravelPlanner"
 METRICS = {

@@ -26,7 +26,7 @@ from lab.runs.trial import Trial
 from sdp.experiments.assistantbench import FALSE, FOLLOWED, OWN, Planted
 from sdp.studies.conditions import DIRECT, PLACEBO, SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE, agent, rejections
 from sdp.studies.sweeps import erring
-from worlds.assistantbench.submission import write_submission
+from worlds.assistantbench.official import write_submission
 from worlds.web.serper import KEY
 from worlds.web.site import FAULTY
 

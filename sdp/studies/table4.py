@@ -27,7 +27,7 @@ from sdp.experiments.scienceworld import Setup
 from sdp.studies import table6
 from sdp.studies.comparing import labels
 from sdp.studies.conditions import PLACEBO, SDP, UNREMOVED, rejections
-from worlds.scienceworld.benchmark import length_of
+from worlds.scienceworld import length_of
 from worlds.scienceworld.tasks import LENGTHS, name_and_variation
 
 BENCHMARK = "ScienceWorld"

@@ -29,9 +29,9 @@ from sdp.adapters.travelplanner.options import (
 from sdp.adapters.travelplanner.trip import Decision, Leg, Route, Stop, TripState
 from sdp.adapters.travelplanner.validators import REOPEN
 from sdp.trajectory import Predicate
+from worlds.travelplanner.expert import Menu, cheapest_menus
 from worlds.travelplanner.itinerary import MEALS
 from worlds.travelplanner.listings import SELF_DRIVING
-from worlds.travelplanner.menus import Menu, cheapest_menus
 
 NEVER = float("inf")
 Counts = tuple[int, ...]  # meals in each city of the route
