@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self, TypeVar, cast
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import MalformedAnswer
 from lab.models.prompts import AnswerModel, FreeText, limited
 
 A = TypeVar("A", bound=Any)

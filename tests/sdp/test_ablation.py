@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import MalformedAnswer
 from sdp.ablation import ABLATIONS, Ablation, action_fidelity, cascade_factor, certified_prefix_ratio, replayed
 from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, in_room, rolls
 from sdp.loop import Settings, run_episode

@@ -10,8 +10,7 @@ from functools import cached_property
 from random import Random
 from typing import Any, Literal
 
-from lab.models.backbone import Backbone
-from lab.models.parsing import MalformedAnswer
+from lab.models.backbone import Backbone, MalformedAnswer
 from sdp.adapters.travelplanner import trip
 from sdp.adapters.travelplanner.options import (
     Catalogue,
