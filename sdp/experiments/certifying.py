@@ -17,9 +17,9 @@ from lab.results.outcomes import Judged, Score
 from lab.results.statistics import compare, holm
 from lab.runs import experiment
 from lab.runs.experiment import NOT_TOLD
-from lab.runs.paired import smallest
 from lab.runs.playable import OnStep, Playable
 from lab.runs.run import Episode
+from lab.runs.study_results import smallest
 from lab.viewer.steps import Exchange, Step
 from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript

@@ -16,10 +16,8 @@ from agents.experiments import acting
 from agents.history import MALFORMED
 from agents.worlds.travelplanner import delivered
 from lab.models.engines import ORACLE
-from lab.runs import paired
-from lab.runs.conditions import Metric
-from lab.runs.declaration import register
-from lab.runs.study import Study
+from lab.runs import study_results
+from lab.runs.study import Metric, Study, register
 from lab.runs.study_results import Results
 from lab.runs.trial import Trial
 from sdp.studies.comparing import labels
@@ -107,8 +105,8 @@ TRAVELPLANNER, ASSISTANTBENCH, SCIENCEWORLD, HOTPOTQA, MUSIQUE = STUDIES.values(
 
 
 def placebos(results: Results) -> pd.DataFrame:
-    """Each method less its own controls on the same tasks: see `lab.runs.paired.contrasts`."""
-    return paired.contrasts([results], CONTROLS).assign(data=results.setup.data)
+    """Each method less its own controls on the same tasks: see `lab.runs.study_results.contrasts`."""
+    return study_results.contrasts([results], CONTROLS).assign(data=results.setup.data)
 
 
 def faults(results: Results) -> pd.DataFrame:

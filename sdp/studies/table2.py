@@ -9,8 +9,7 @@ import pandas as pd
 
 from lab.results import tables
 from lab.results.exports import readable
-from lab.runs.declaration import register
-from lab.runs.study import Study
+from lab.runs.study import Study, register
 from lab.runs.study_results import Results
 from lab.runs.trial import Trial
 from sdp.adapters.travelplanner.adapter import Policy

@@ -17,10 +17,8 @@ from lab.machine.paths import shown
 from lab.models.judges import Errors, published
 from lab.results.statistics import bootstrap_mean, wilson
 from lab.runs.collecting import collect
-from lab.runs.conditions import Metric
-from lab.runs.declaration import register
 from lab.runs.experiment import BadSetting
-from lab.runs.study import Study
+from lab.runs.study import Metric, Study, register
 from lab.runs.study_results import Results
 from lab.runs.trial import Trial
 from sdp.experiments.assistantbench import FALSE, FOLLOWED, OWN, Planted

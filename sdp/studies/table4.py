@@ -18,8 +18,7 @@ from lab.machine.paths import official_data
 from lab.models.engines import ORACLE
 from lab.results import tables
 from lab.results.statistics import bootstrap_mean
-from lab.runs.declaration import register
-from lab.runs.study import Study
+from lab.runs.study import Study, register
 from lab.runs.study_results import Results
 from sdp.adapters.scienceworld.adapter import UNKNOWN
 from sdp.experiments import certifying

@@ -24,9 +24,7 @@ from matplotlib.figure import Figure
 
 from lab.models.judges import Errors
 from lab.results import plots
-from lab.runs.conditions import Metric
-from lab.runs.declaration import register
-from lab.runs.study import Study
+from lab.runs.study import Metric, Study, register
 from sdp.studies.conditions import SDP
 from sdp.studies.sweeps import erring, swept
 

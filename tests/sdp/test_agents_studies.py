@@ -10,6 +10,7 @@ from lab.machine.faults import MissingData
 from lab.runs import collecting, recordings
 from lab.runs.experiment import BadSetting
 from lab.runs.study_results import Results
+from lab.runs.trial import changed
 from sdp.studies import agents, conditions
 from sdp.studies.agents import ACTED, STUDIES, even, stood_in
 from sdp.studies.conditions import BLANK

@@ -21,9 +21,8 @@ from lab.models.connect import connected
 from lab.notebooks.check import MOST_YOURS, YOURS, lines_of
 from lab.notebooks.documents import NotebookError, module_of, read, tags
 from lab.runs import compare
-from lab.runs.collecting import collect
-from lab.runs.interrupted import interrupted
-from lab.runs.own_code import own_code
+from lab.runs.collecting import collect, interrupted
+from lab.runs.manifest import own_code
 from lab.viewer.transcripts import Transcript
 from sdp.ablation import ABLATIONS
 from sdp.experiments.certifying import Certifying, Results, comparisons
