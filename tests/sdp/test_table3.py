@@ -28,7 +28,7 @@ from sdp.studies import conditions, table3
 from sdp.studies.comparing import loop_counts
 from sdp.studies.conditions import rejections
 from sdp.studies.table3 import BENCHMARK, PLANTED, STUDY, injections, submit, webs
-from standins.sdp.assistantbench.noise import another_number
+from standins.sdp.assistantbench import another_number
 from worlds.assistantbench import published
 from worlds.assistantbench.scorer import scores
 from worlds.web.serper import KEY

@@ -16,12 +16,8 @@ from lab.models.rules import NoRule, corrupted, within_schema
 from sdp.adapters.assistantbench import prompts
 from sdp.adapters.assistantbench.prompts import CertifiedFinding, Found, Judged, PageText
 from sdp.experiments.assistantbench import Setup
-from sdp.operators import NOTHING
-from sdp.placebo import Control
-from sdp.trajectory import Trajectory
-from standins.sdp.assistantbench.rows import Row, row, table
-from standins.sdp.assistantbench.rules import finding, judge
-from standins.sdp.assistantbench.wording import read
+from standins.sdp.assistantbench import finding, judge
+from standins.sdp.assistantbench_rows import Row, row, table
 from worlds.web.site import Site
 
 NOVELS = "Prior to 1960, how many novels had Wisaenar Publishing published?"
@@ -141,33 +137,6 @@ def test_noise_in_findings_is_rejected_by_a_judge_that_does_not_err() -> None:
         wrong = corrupted(prompts.FINDING, fields, right, Random(seed))
         assert within_schema(prompts.FINDING, fields, wrong) and wrong != right
         assert not judged(fields, Found.model_validate(wrong.model_dump()).items).passed
-
-
-def test_a_placebo_plays_the_same_plan_blindly() -> None:
-    from random import Random
-
-    from sdp.loop import run_episode
-
-    one = setup(split="writing", limit=6)
-    task = one.tasks()[0]
-    ledger = Ledger(connect("rules"))
-    trajectory = run_episode(task, Control(one.adapter(task, ledger), "placebo", 0.2, Random(0)), one.settings, ledger)
-    steps = [each for each in trajectory.plans[0].predicates if each.kind == "step"]
-    assert steps and all(each.text == NOTHING for each in steps)
-    assert trajectory.reached_goal and trajectory.attempts[-1].kind == "goal"
-
-
-def test_switches_and_policies_play() -> None:
-    from sdp.loop import Settings
-
-    for settings in (Settings(validate=False), Settings(replan=False), Settings(cascade=False)):
-        for one in results(setup(split="writing", limit=2, settings=settings), 2):
-            assert one["end"] in ("goal", "budget", "step cap")
-    for policy in (Policy(uncertainty="forced"), Policy(second="none")):
-        assert [one["score"] for one in results(setup(split="writing", limit=2, policy=policy), 2)] == [1.0, 1.0]
-    # Of three results, the page that is needed may be none.
-    few = list(results(setup(split="writing", limit=2, policy=Policy(results=3)), 2))
-    assert {one["end"] for one in few} <= {"goal", "budget", "step cap"} and few[0]["score"] == 1.0
 
 
 def test_a_result_says_whose_injected_text_an_answer_follows() -> None:
