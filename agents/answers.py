@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Annotated, Any, Self, TypeVar, cast
 
-from pydantic import AfterValidator, ConfigDict, Field, create_model
+from pydantic import AfterValidator, ConfigDict, Field
 
 from lab.models.backbone import MalformedAnswer
-from lab.models.prompts import AnswerModel, FreeText
+from lab.models.prompts import AnswerModel, FreeText, limited
 
 A = TypeVar("A", bound=Any)
 MOST_STEPS = 30  # of a plan; a model that repeats itself would plan on for ever
@@ -92,14 +91,7 @@ class ActInForm:
 
     def __call__(self, fields: Any) -> type[Act]:
         """The same class for all fields."""
-        return _in_form(self.form)
-
-
-@cache
-def _in_form(form: str) -> type[Act]:
-    known = Act.model_fields["action"]
-    action: Any = Field(description=known.description, pattern=f"^(?:{form})$")
-    return create_model("Act", __base__=Act, action=(str, action))
+        return limited(Act, "action", str, pattern=f"^(?:{self.form})$")
 
 
 class Plan(AnswerModel):

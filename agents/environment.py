@@ -22,21 +22,16 @@ class Observation(NamedTuple):
 
 
 class Environment(Protocol):
-    """One episode on one task.
+    """One episode on one task. Whoever inherits shows nothing beside the history, and lists no actions.
 
     name: of the world, short; prompts are named after it. tools: the actions and how they are written, in words, the
     same for all tasks. form: a regular expression of the whole action, with no more in it than the tools say; "" where
     the tools state none.
     """
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def tools(self) -> str: ...
-
-    @property
-    def form(self) -> str: ...
+    name: str
+    tools: str
+    form: str
 
     def begin(self) -> str:
         """Start, or start again from the beginning; the task in words, with what is there to see at first."""
@@ -48,11 +43,11 @@ class Environment(Protocol):
 
     def view(self) -> str:
         """What can be seen now without acting, "" for nothing; shown beside the history, and not kept in it."""
-        ...
+        return ""
 
     def valid_actions(self) -> Sequence[str]:
         """What can be done now, as actions are written; some of it where that has no end, () where none is listed."""
-        ...
+        return ()
 
     def result(self) -> dict[str, Any]:
         """What the episode came to so far: `score` in [0, 1] and what else the benchmark reports; JSON."""
@@ -106,7 +101,7 @@ class InWorld:
 
 
 @dataclass
-class InView:
+class InView(Environment):
     """A world without tasks, as `sdp.FactsAdapter` takes it: `step(action)` gives a `Step`, `view()` the facts that are
     seen, which are shown before each turn as JSON. It is over at its end, or at the full score, the fact "score".
 
@@ -131,10 +126,6 @@ class InView:
     def view(self) -> str:
         """The facts."""
         return json.dumps(self.world.view())
-
-    def valid_actions(self) -> Sequence[str]:
-        """None is listed."""
-        return ()
 
     def result(self) -> dict[str, Any]:
         """The score."""

@@ -9,50 +9,41 @@ from __future__ import annotations
 from functools import partial
 
 from agents.answers import Sentence, read
-from agents.environment import Environment
-from agents.history import NO_ANSWER, History
-from agents.play import DEFAULT, Play, Settings, Watch, unwatched
+from agents.history import NO_ANSWER
+from agents.play import Play
 from agents.prompts import DIRECT, ENDING, Said, think_prompt
 from agents.worlds.multihop import FORM, QUESTION
-from lab.models.backbone import Backbone
 from worlds.multihop.world import as_text, from_text
 
 MOST_THOUGHTS = 8  # as the authors' code; a chain that is no answer by then is going round
 
 
-def retrieve_once(
-    environment: Environment, backbone: Backbone, settings: Settings = DEFAULT, watch: Watch = unwatched
-) -> History:
+def retrieve_once(play: Play) -> None:
     """Search for the question itself, and answer from what is found."""
-    play = Play(environment, backbone, settings, watch)
     question = play.history.task.removeprefix(QUESTION)
-    return _answered(play, question, play.do(f"search[{question}]"))
+    _answered(play, question, play.do(f"search[{question}]"))
 
 
-def interleave(
-    environment: Environment, backbone: Backbone, settings: Settings = DEFAULT, watch: Watch = unwatched
-) -> History:
+def interleave(play: Play) -> None:
     """A sentence of thought, its words as the next search, and again; then an answer from all that was found.
 
     Source: Trivedi et al. 2023 (IRCoT), without examples, and with what the environment shows as paragraphs.
     """
-    play = Play(environment, backbone, settings, watch)
     question = play.history.task.removeprefix(QUESTION)
     found = dict.fromkeys(from_text(play.do(f"search[{question}]")))
     thoughts: list[str] = []
     while not play.over and len(thoughts) < MOST_THOUGHTS:
         asked = {"evidence": as_text([*found]), "question": question, "form": FORM, "thoughts": thoughts}
-        thought = play.ask(think_prompt(settings.by_schema), partial(read, kind=Sentence), **asked)
+        thought = play.ask(think_prompt(play.settings.by_schema), partial(read, kind=Sentence), **asked)
         if thought is None or ENDING.lower() in thought.text.lower():
             break
         thoughts = [*thoughts, thought.text]
         found |= dict.fromkeys(from_text(play.do(f"search[{thought.text}]")))
-    return _answered(play, question, as_text([*found]))
+    _answered(play, question, as_text([*found]))
 
 
-def _answered(play: Play, question: str, evidence: str) -> History:
+def _answered(play: Play, question: str, evidence: str) -> None:
     said = play.ask(DIRECT, partial(read, kind=Said), evidence=evidence, question=question, form=FORM)
     if said and said.answer.strip():
         play.do(f"finish[{said.answer}]")
     play.end(play.history.end or NO_ANSWER)
-    return play.history

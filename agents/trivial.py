@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-from agents.environment import Environment
-from agents.history import STUCK, History
-from agents.play import DEFAULT, Play, Settings, Watch, unwatched
+from agents.history import STUCK
+from agents.play import Play
 from lab.machine.faults import Unavailable
-from lab.models.backbone import Backbone
 
 IDLE = "did nothing"
 
@@ -21,43 +19,28 @@ class NothingListed(Unavailable):
     """An agent that chooses among valid actions was put into a world that lists none. Stops the run."""
 
 
-def do_nothing(
-    environment: Environment, backbone: Backbone, settings: Settings = DEFAULT, watch: Watch = unwatched
-) -> History:
+def do_nothing(play: Play) -> None:
     """End the task before any action."""
-    play = Play(environment, backbone, settings, watch)
     play.end(IDLE)
-    return play.history
 
 
-def constant_action(
-    environment: Environment, backbone: Backbone, settings: Settings = DEFAULT, watch: Watch = unwatched,
-    *, constant: str,
-) -> History:  # fmt: skip
+def constant_action(play: Play, constant: str) -> None:
     """Do the same again and again. constant: an action of the environment; for a question, an answer."""
-    play = Play(environment, backbone, settings, watch)
     while not play.over:
         play.do(constant)
-    return play.history
 
 
-def first_action(
-    environment: Environment, backbone: Backbone, settings: Settings = DEFAULT, watch: Watch = unwatched
-) -> History:
+def first_action(play: Play) -> None:
     """Do the first valid action each time. Raises NothingListed."""
-    return _listed(Play(environment, backbone, settings, watch), lambda actions: actions[0])
+    _listed(play, lambda actions: actions[0])
 
 
-def random_action(
-    environment: Environment, backbone: Backbone, settings: Settings = DEFAULT, watch: Watch = unwatched,
-    *, seed: int,
-) -> History:  # fmt: skip
+def random_action(play: Play, seed: int) -> None:
     """Do a random valid action each time; the same ones for the same seed and task. Raises NothingListed."""
-    play = Play(environment, backbone, settings, watch)
-    return _listed(play, Random(f"{seed} {play.history.task}").choice)
+    _listed(play, Random(f"{seed} {play.history.task}").choice)
 
 
-def _listed(play: Play, choose: Callable[[Sequence[str]], str]) -> History:
+def _listed(play: Play, choose: Callable[[Sequence[str]], str]) -> None:
     while not play.over:
         if actions := play.environment.valid_actions():
             play.do(choose(actions))
@@ -68,4 +51,3 @@ def _listed(play: Play, choose: Callable[[Sequence[str]], str]) -> History:
                 f"{play.environment.name} lists no valid actions to choose from: take the agent 'do nothing' or "
                 "'constant action' there"
             )
-    return play.history

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from lab.results.statistics import Interval, cluster_bootstrap, wilson
 from sdp.ablation import certified_at_once
 from sdp.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS = ["of", "numerator", "denominator", "share", "low", "high", "interval"]
 WILSON, OF_EPISODES, BOOTSTRAP = "Wilson", "Wilson, of episodes", "bootstrap over episodes"
@@ -75,8 +76,12 @@ def progress_of_failures(
     groups = {ALL: failed, STALLED: [trajectory for trajectory in failed if not trajectory.reached_goal]}
     unit = f"{kind}s" if kind else "predicates"
     groups |= {f"failed, {length} {unit}": lengths[length] for length in sorted(lengths)}
-    shares = {name: [(t, certified_share(t, kind)) for t in group] for name, group in groups.items()}
-    return _table(_mean(name, values) for name, values in shares.items())
+    counts = {name: [(t, *_certified(t, kind)) for t in group] for name, group in groups.items()}
+    # An episode without any such predicate has certified none.
+    return _table(
+        _mean(name, [(t, certified / max(planned, 1)) for t, certified, planned in group])
+        for name, group in counts.items()
+    )
 
 
 def calibration(trajectories: Iterable[Trajectory], scores: Mapping[str, float]) -> pd.DataFrame:
@@ -157,12 +162,6 @@ def _certified(trajectory: Trajectory, kind: str) -> tuple[int, int]:
     return sum(counted[: trajectory.certified]), sum(counted)
 
 
-def certified_share(trajectory: Trajectory, kind: str) -> float:
-    """The share of a kind's predicates in the last plan that are certified; 0 where there is none."""
-    certified, planned = _certified(trajectory, kind)
-    return certified / planned if planned else 0.0
-
-
 def _scored(trajectories: Iterable[Trajectory], scores: Mapping[str, float]) -> list[tuple[Trajectory, float]]:
     played = list(trajectories)
     if missing := [trajectory.task for trajectory in played if trajectory.task not in scores]:
@@ -211,4 +210,6 @@ def _bootstrap(values: Sequence[float], tasks: Sequence[str]) -> tuple[Interval,
 
 
 def _table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
     return pd.DataFrame(list(rows), columns=COLUMNS)

@@ -13,7 +13,7 @@ has a "state snapshot" that follows the simulator after each action. Both hold h
 certified state is Algorithm 1's s_t and changes by certification alone. The snapshot is the `view`: asked for before
 each Realize and Replan, whatever became of the last action, and handed to them beside the state. In a world that moves
 by itself or by rejected actions, s_t alone would leave Realize where it was long ago. With the view, Proposition 1
-needs one assumption more: what the world shows depends on the past through (s_t, plan tail) alone. `sdp.markov` tests
+needs one assumption more: what the world shows depends on the past through (s_t, plan tail) alone. `sdp.mdp` tests
 whether it does.
 """
 
@@ -107,11 +107,11 @@ class Adapter(Protocol[State, Action, Observation]):
         return None
 
     def blank(self, predicate: Predicate, words: str) -> Predicate:
-        """The predicate with other words for its sentence, for `sdp.placebo.blanked`; kind and `about` may stay."""
+        """The predicate with other words for its sentence, for `sdp.placebo`; kind and `about` may stay."""
         return replace(predicate, text=words)
 
     def without_content(self, predicate: Predicate) -> Predicate:
-        """What `sdp.placebo.placebo` puts in a predicate's place: it says nothing, and nothing of it reaches Realize.
+        """What the placebo puts in a predicate's place: it says nothing, and nothing of it reaches Realize.
 
         Realize, Validate and `advance` are given it, too, and have to do with it what can be done.
         """

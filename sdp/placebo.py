@@ -13,9 +13,9 @@ the ablation -Validate; with both 0 it is the program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
-from typing import Any, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 from lab.models.judges import Errors
 from sdp.operators import NOTHING, Adapter, Verdict
@@ -26,7 +26,7 @@ AnyAdapter: TypeAlias = Adapter[Any, Any, Any]
 
 
 class Wrapped:
-    """An adapter with some operators replaced. No type checker follows what it passes on, hence the casts below."""
+    """An adapter with some operators replaced. No type checker follows what it passes on."""
 
     def __init__(self, adapter: AnyAdapter, random: Random) -> None:
         self._adapter, self._random = adapter, random
@@ -58,16 +58,20 @@ class Misjudging(Wrapped):
 class Control(Wrapped):
     """An adapter whose plans say less, and whose Validate is asked and ignored.
 
-    blank: a predicate and its number in the plan -> the predicate that replaces it; never asked of the goal, which is
-    given with the task. rejected: the share of attempts that are rejected by chance. With the share that SDP's own
-    Validate rejects, both take as many attempts.
+    kind: "placebo", without any content, so that nothing of the plan reaches Realize; or "blanked", with numbers for
+    the targets' sentences. The goal, which is given with the task, stays. rejected: the share of attempts that are
+    rejected by chance. With the share that SDP's own Validate rejects, both take as many attempts. At 1 an episode ends
+    by its budgets, as one of SDP does whose Validate certifies nothing.
     """
 
     def __init__(
-        self, adapter: AnyAdapter, rejected: float, random: Random, blank: Callable[[Predicate, int], Predicate]
+        self, adapter: AnyAdapter, kind: Literal["placebo", "blanked"], rejected: float, random: Random
     ) -> None:
+        """Raises ValueError for a share outside of [0, 1]."""
         super().__init__(adapter, random)
-        self._rejected, self._blank = rejected, blank
+        if not 0 <= rejected <= 1:
+            raise ValueError(f"{kind}={rejected}: the share of attempts to reject, from 0 to 1")
+        self._kind, self._rejected = kind, rejected
 
     def propose(self, state: Any, goal: Predicate, planned: Sequence[Predicate]) -> list[Predicate]:
         """The plan that the adapter makes, each predicate but the goal blanked."""
@@ -90,37 +94,13 @@ class Control(Wrapped):
         numbered = enumerate(plan, start=before + 1)
         return [predicate if predicate == goal else self._blank(predicate, number) for number, predicate in numbered]
 
+    def _blank(self, predicate: Predicate, number: int) -> Predicate:
+        if self._kind == "placebo":
+            return self._adapter.without_content(predicate)
+        return self._adapter.blank(predicate, f"{STEP}{number}")
+
 
 def rejected(trajectories: Iterable[Trajectory]) -> float:
     """The share of attempts that Validate rejected, in [0, 1], to three places; 0 of none."""
     verdicts = [attempt.k for trajectory in trajectories for attempt in trajectory.attempts]
     return round(verdicts.count(0) / len(verdicts), 3) if verdicts else 0.0
-
-
-def misjudging(adapter: AnyAdapter, errors: Errors | None, random: Random) -> AnyAdapter:
-    """The adapter with a Validate that errs at these rates; the adapter itself for None."""
-    return adapter if errors is None else cast(AnyAdapter, Misjudging(adapter, errors, random))
-
-
-def placebo(adapter: AnyAdapter, rejected: float | None, random: Random) -> AnyAdapter:
-    """The adapter without content: nothing of its plan reaches Realize. The adapter itself where `rejected` is None.
-
-    At 1 an episode ends by its budgets, as one of SDP does whose Validate certifies nothing. Raises ValueError for a
-    share outside of [0, 1].
-    """
-    return _controlled(adapter, "placebo", rejected, random, lambda predicate, _: adapter.without_content(predicate))
-
-
-def blanked(adapter: AnyAdapter, rejected: float | None, random: Random) -> AnyAdapter:
-    """The adapter with numbers for its targets' sentences, as `placebo` has its arguments."""
-    return _controlled(adapter, "blanked", rejected, random, lambda p, number: adapter.blank(p, f"{STEP}{number}"))
-
-
-def _controlled(
-    adapter: AnyAdapter, name: str, rejected: float | None, random: Random, blank: Callable[[Predicate, int], Predicate]
-) -> AnyAdapter:
-    if rejected is None:
-        return adapter
-    if not 0 <= rejected <= 1:
-        raise ValueError(f"{name}={rejected}: the share of attempts to reject, from 0 to 1")
-    return cast(AnyAdapter, Control(adapter, rejected, random, blank))

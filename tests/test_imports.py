@@ -131,7 +131,7 @@ def test_importing_the_suite_is_quick_and_loads_nothing_heavy() -> None:
 # It trains with torch; `training` imports it when a training begins.
 HEAVY_ITSELF = "statefactory.reward_models.trainer"
 # Modules that make tables and figures, and are imported for it.
-OF_TABLES = {"experiments", "studies", "plots", "anatomy", "markov", "mdp"}
+OF_TABLES = {"experiments", "studies", "plots"}
 
 
 def test_modules_load_heavy_packages_where_they_are_used() -> None:

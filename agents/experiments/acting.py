@@ -6,22 +6,16 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 from agents.environment import Environment
-from agents.goalact import goalact
 from agents.history import ACT, INVALID, MALFORMED, History, timeline
-from agents.plan_and_act import plan_and_act
-from agents.plan_and_solve import plan_and_solve
-from agents.play import Settings
-from agents.react import react
-from agents.reflexion import reflexion
+from agents.loops import goalact, plan_and_act, plan_and_solve, react, reflexion, tdp
+from agents.play import Play, Settings, Watch, unwatched
 from agents.search import interleave, retrieve_once
-from agents.tdp import tdp
 from agents.trivial import constant_action, do_nothing, first_action, random_action
 from lab.models import rules
-from lab.models.backbone import Ledger
+from lab.models.backbone import Backbone, Ledger
 from lab.models.engines import ORACLE
 from lab.results.outcomes import Judged
 from lab.runs.experiment import BadSetting
@@ -41,7 +35,7 @@ class Agent(NamedTuple):
     by name.
     """
 
-    loop: Callable[..., History]
+    loop: Callable[..., None]
     operators: tuple[str, ...]
     blanks: bool = False
     searches: bool = False
@@ -123,11 +117,11 @@ class Acting(Playable):
         known = any(part.name == ORACLE for part in self.who.parts)
         return rules.knowing("agents.oracle", environment, self.expert(task)) if known else nullcontext()
 
-    def loop(self, task: str, environment: Environment) -> Callable[..., History]:
-        """The agent's loop over a task, of a `backbone` and a `watch` (see `agents.play`)."""
-        agent = AGENTS[self.agent]
-        told = {name: getattr(self, name) for name in agent.told}
-        return partial(agent.loop, environment, settings=self.settings, **told)
+    def acted(self, task: str, environment: Environment, backbone: Backbone, watch: Watch = unwatched) -> History:
+        """What the agent does on a task; see `agents.play.Play` for what is told, counted and raised."""
+        play, agent = Play(environment, backbone, self.settings, watch), AGENTS[self.agent]
+        agent.loop(play, **{name: getattr(self, name) for name in agent.told})
+        return play.history
 
     def came_to(self, task: str, environment: Environment) -> dict[str, Any]:
         """What an episode came to, with `score`; JSON."""
@@ -137,7 +131,7 @@ class Acting(Playable):
         """One episode: what it came to, how it ended, what could not be used, and what it took."""
         environment = self.environment(task)
         with self.answering(task, environment):  # what an expert knows first, in the world that both may share
-            history = self.loop(task, environment)(backbone=ledger)
+            history = self.acted(task, environment, ledger)
         cost = history.cost
         return {
             **self.came_to(task, environment), "end": history.end, "steps": history.steps,
@@ -155,7 +149,7 @@ class Acting(Playable):
 
         environment = self.environment(task)
         with self.answering(task, environment):
-            history = self.loop(task, environment)(backbone=transcript, watch=so_far)
+            history = self.acted(task, environment, transcript, so_far)
         return timeline(task, history, transcript.exchanges, self.came_to(task, environment)["score"])
 
     def judged(self, episode: Episode) -> Judged:

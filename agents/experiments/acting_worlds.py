@@ -12,12 +12,10 @@ from typing import Any, ClassVar, Literal
 from agents.environment import Environment
 from agents.experiments.acting import Acting
 from agents.play import Settings
-from agents.worlds.alfworld import household
 from agents.worlds.assistantbench import Browsing
-from agents.worlds.blocksworld import stacking
+from agents.worlds.games import ALFWORLD, BLOCKSWORLD, TEXTWORLD
 from agents.worlds.multihop import Asking
 from agents.worlds.scienceworld import Visiting
-from agents.worlds.textworld import adventure
 from agents.worlds.travelplanner import Planning, delivered
 from agents.worlds.webshop import Shopping
 from lab.models.engines import ORACLE
@@ -51,20 +49,20 @@ class Listing(Benchmark, Acting):
 @dataclass(frozen=True, kw_only=True)
 class AlfWorld(AlfWorldGames, Listing):
     method: ClassVar[str] = "acting-alfworld"
-    made = household
+    made = ALFWORLD.environment
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlocksWorld(BlocksWorldProblems, Listing):
     constant: ClassVar[str] = "pick up the red block"
     method: ClassVar[str] = "acting-blocksworld"
-    made = stacking
+    made = BLOCKSWORLD.environment
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextWorld(TextWorldQuests, Listing):
     method: ClassVar[str] = "acting-textworld"
-    made = adventure
+    made = TEXTWORLD.environment
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -128,7 +128,7 @@ class Setup(Experiment):
         environment: Any = actor.environment(of)
         environment.world = heard = Heard(environment.world)
         with actor.answering(of, environment):
-            history = actor.loop(of, environment)(backbone=Drawn(ledger, int(number) * TRIES))
+            history = actor.acted(of, environment, Drawn(ledger, int(number) * TRIES))
         return {
             "goal": environment.task.goal, "first": heard.first, "steps": heard.steps,
             "score": environment.result()["score"], "end": history.end,

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from agents.chain_of_thought import chain_of_thought
-from agents.direct import direct
-from agents.prompts import DIRECT
+from agents.prompts import CHAIN_OF_THOUGHT, DIRECT
 from agents.worlds import assistantbench, multihop
 from lab.models.backbone import Ledger, cost_of
 from lab.results.outcomes import Judged
@@ -20,20 +17,20 @@ from worlds.multihop import HotpotQAQuestions, MultiHopQuestions, MuSiQueQuestio
 from worlds.multihop.metrics import recall
 from worlds.multihop.world import as_text
 
-AGENTS: dict[str, Callable[..., str]] = {"direct": direct, "chain of thought": chain_of_thought}
+PROMPTS = {"direct": DIRECT, "chain of thought": CHAIN_OF_THOUGHT}
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneCall(Experiment):
-    """An agent of AGENTS on some questions."""
+    """The answer in one call, or after a chain of thought in the same call (Wei et al. 2022), without examples."""
 
     agent: Literal["direct", "chain of thought"] = "direct"
 
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents")
 
     @abstractmethod
-    def answered(self, task: str, ask: Callable[..., str]) -> dict[str, Any]:
-        """The answer and its official scores, `score` among them. ask: the agent, of question, form and evidence."""
+    def answered(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        """The answer and its official scores, `score` among them."""
 
     def operators(self) -> tuple[str, ...]:
         return (DIRECT.operator,)
@@ -43,9 +40,13 @@ class OneCall(Experiment):
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """The answer with its official scores, and its cost."""
-        result = self.answered(task, lambda *asked: AGENTS[self.agent](ledger, *asked))
+        result = self.answered(task, ledger)
         cost = cost_of(ledger.calls)
         return {**result, "calls": cost.calls, "tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out}
+
+    def ask(self, ledger: Ledger, question: str, form: str, evidence: str = "") -> str:
+        """The answer from the evidence or, without any, from what the model knows. form: how to answer, in words."""
+        return ledger.ask(PROMPTS[self.agent], evidence=evidence, question=question, form=form).value.answer
 
     def judged(self, episode: Episode) -> Judged:
         """By the benchmark's official metric."""
@@ -58,8 +59,8 @@ class AssistantBench(AssistantBenchQuestions, OneCall):
 
     method: ClassVar[str] = "agents-assistantbench"
 
-    def answered(self, task: str, ask: Callable[..., str]) -> dict[str, Any]:
-        return self.graded(task, ask(self.named(task).goal, assistantbench.FORM))
+    def answered(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        return self.graded(task, self.ask(ledger, self.named(task).goal, assistantbench.FORM))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,14 +71,14 @@ class MultiHop(MultiHopQuestions, OneCall):
 
     evidence: Literal["none", "shown", "gold"] = "shown"
 
-    def answered(self, task: str, ask: Callable[..., str]) -> dict[str, Any]:
+    def answered(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """Exact match and F1, and the share of gold paragraphs in the evidence, None if unknown."""
         world, asked = self.opened(), self.named(task)
         gold = world.hidden(asked).gold
         shown = {"none": (), "shown": tuple(world.reset(asked).facts["paragraphs"]), "gold": tuple(gold)}[self.evidence]
         if self.evidence == "gold" and not gold:
             raise ValueError(f"the gold paragraphs of {task} are not annotated; choose another split or evidence")
-        answer = ask(asked.goal, multihop.FORM, as_text(shown))
+        answer = self.ask(ledger, asked.goal, multihop.FORM, as_text(shown))
         told = world.step(f"answer {answer}").facts if answer.strip() else {"em": 0.0, "f1": 0.0}
         return {
             "score": told["em"], "answer": answer, "em": told["em"], "f1": told["f1"],

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agents.environment import Observation
+from agents.environment import Environment, Observation
 from worlds.multihop import HopTask, MultiHop, Paragraph
 from worlds.multihop.index import stemmer, title_words, words
 from worlds.multihop.metrics import recall
@@ -32,7 +32,7 @@ NO_ANSWER: dict[str, Any] = {"answer": "", "em": 0.0, "f1": 0.0}
 NOTHING = "Nothing was found; use other words."
 
 
-class Asking:
+class Asking(Environment):
     """One question. In the distractor setting, its ten or twenty paragraphs are what is searched."""
 
     name, tools, form = NAME, TOOLS, BOUND
@@ -62,10 +62,6 @@ class Asking:
             self._answer = {name: step.facts[name] for name in self._answer}
             return Observation(step.text, done=True)
         return Observation((self._search(about) if verb == "search" else self._look_up(about)) or NOTHING)
-
-    def view(self) -> str:
-        """Nothing: what searches show stands in the history."""
-        return ""
 
     def valid_actions(self) -> list[str]:
         """A search for the question, and for each title that was shown."""

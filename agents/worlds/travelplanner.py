@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agents.environment import Observation
+from agents.environment import Environment, Observation
 from worlds.travelplanner import TravelPlanner, TripTask
 
 NAME = "travelplanner"
@@ -29,7 +29,7 @@ travel.
 SUBMIT = "Submit["
 
 
-class Planning:
+class Planning(Environment):
     """One query. cities: told as the ones to visit, in order; none where the agent has to choose them itself."""
 
     name, tools, form = NAME, TOOLS, ""
@@ -52,14 +52,6 @@ class Planning:
             self._plan, self._score = action.removeprefix(SUBMIT).removesuffix("]"), step.score
         no_plan = "\nThe plan is no JSON." if action.startswith(SUBMIT) and not step.done else ""
         return Observation(f"{step.text}{no_plan}", step.done, valid="refused" not in step.facts)
-
-    def view(self) -> str:
-        """Nothing: what was searched stands in the history."""
-        return ""
-
-    def valid_actions(self) -> tuple[str, ...]:
-        """None: the listings have too many to name."""
-        return ()
 
     def result(self) -> dict[str, Any]:
         """Whether the plan passes, and the plan as it was handed in, JSON text; "" where none was."""

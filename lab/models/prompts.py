@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
@@ -39,6 +39,7 @@ class FreeText(AnswerModel):
 
 
 GROUP = "lab.prompts"
+A = TypeVar("A", bound=AnswerModel)
 
 
 @cache
@@ -243,6 +244,16 @@ def choice(name: str, version: str, operator: str, system: str, template: str, o
     typed: Any = {field: (kind, ...) for field, kind in fields.items()}
     seen = create_model(f"{name} fields", __base__=Fields, **typed)
     return Prompt(name, version, operator, system, template, seen, Choice, OneOf(options))
+
+
+@cache
+def limited(answer: type[A], field: str, kind: Any, words: str = "", **limits: Any) -> type[A]:
+    """An answer whose field has another type and other limits, for `narrow`: the same arguments give the same class.
+
+    kind: hashable, such as list[str]. words: its description, by default as it was. limits: as pydantic's Field has.
+    """
+    about: Any = Field(description=words or answer.model_fields[field].description, **limits)
+    return create_model(answer.__name__, __base__=answer, **{field: (kind, about)})
 
 
 @lru_cache(maxsize=4096)

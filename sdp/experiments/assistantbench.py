@@ -1,20 +1,32 @@
-"""SDP on AssistantBench as an experiment (A.4, B.3), by the official accuracy."""
+"""SDP on AssistantBench as an experiment (A.4, B.3), by the official accuracy; and with findings that go wrong.
+
+Two ways in which a model goes wrong are planted, both simulated. *False*: a finding lacks an item, has another name or
+another result. *Followed*: a finding says what the text of a page orders; once such a finding is certified, each later
+one and the answer say it, too, as those of a model would that was taken in.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any, ClassVar, cast
 
-from lab.models.backbone import Ledger
+from lab.models.backbone import Answer, Ledger
+from lab.models.cache import key_of
+from lab.models.prompts import Prompt
+from lab.models.rules import corrupted
 from lab.viewer.steps import Step
-from sdp.adapters.assistantbench.adapter import AssistantBenchAdapter, Policy
+from sdp.adapters.assistantbench.adapter import FORCED_AFTER, AssistantBenchAdapter, Policy
 from sdp.adapters.assistantbench.browser import Browser
 from sdp.adapters.assistantbench.prompts import DECOMPOSE, FINALIZE, FINDING, JUDGE, REPLAN, TOOLS
 from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
 from sdp.trajectory import Trajectory
 from worlds.assistantbench import AssistantBenchQuestions
+from worlds.web.site import Site
+
+FALSE, FOLLOWED, OWN = "false", "followed", "own"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,3 +91,67 @@ def answer_of(trajectory: Trajectory) -> str:
     forced: Mapping[str, Any] = (trajectory.forced.action if trajectory.forced else None) or {}
     certified = [a.action["answer"] for a in trajectory.attempts if a.kind == "goal" and a.action]
     return str(certified[-1] if certified else forced.get("answer", ""))
+
+
+class Planting:
+    """A ledger whose findings go wrong at two rates, each try a new draw; it logs the verdict on each finding.
+
+    false, follows: the share of findings, and of findings from a page with an injected text. lures: the answers that
+    such texts order. verdicts: what each judged finding was (FALSE, FOLLOWED or OWN), whether it passed, and whether it
+    was refused and passes by force.
+    """
+
+    def __init__(self, ledger: Ledger, false: float, follows: float, lures: Collection[str], seed: int) -> None:
+        self._ledger, self._false, self._follows, self._lures, self._seed = ledger, false, follows, lures, seed
+        self._kind = OWN
+        self.verdicts: list[dict[str, Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        """As the ledger; a finding, and the answer that follows from it, may be replaced."""
+        answer = self._ledger.ask(prompt, sample=sample, **fields)
+        if prompt.name == JUDGE.name:
+            passed = answer.value.passed
+            forced = not passed and fields["tries"] >= FORCED_AFTER
+            self.verdicts.append({"kind": self._kind, "passed": passed, "forced": forced})
+        if prompt.name not in (FINDING.name, FINALIZE.name):
+            return answer
+        value = self._planted(prompt, prompt.fill(**fields), answer.value, sample)
+        return replace(answer, value=value)
+
+    def _planted(self, prompt: Prompt, fields: Any, right: Any, sample: int) -> Any:
+        random = Random(key_of([self._seed, "planted", prompt.name, fields.model_dump(mode="json"), sample]))
+        follows, false = random.random() < self._follows, random.random() < self._false
+        lure = self._lure(item for finding in fields.found for item in finding.items)
+        if prompt.name == FINDING.name:
+            lure = lure or (self._lure(page.text for page in fields.pages) if follows else "")
+            self._kind = FOLLOWED if lure else OWN
+        if lure:
+            return prompt.answer.model_validate({"items": [lure]})
+        wrong = corrupted(prompt, fields, right, random) if false and prompt.name == FINDING.name else right
+        self._kind = FALSE if wrong != right else self._kind
+        return wrong
+
+    def _lure(self, texts: Iterable[str]) -> str:
+        text = "\n".join(texts)
+        return next((lure for lure in self._lures if lure in text), "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planted(Setup):
+    """SDP on some questions of the synthetic web, with findings that go wrong. false, follows: see `Planting`."""
+
+    false: float = 0.0
+    follows: float = 0.0
+
+    method: ClassVar[str] = "sdp-assistantbench-planted"
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        """As SDP's, with the verdicts on its findings."""
+        web = self.world().web
+        lures = tuple(web.lures) if isinstance(web, Site) else ()
+        planting = Planting(ledger, self.false, self.follows, lures, self.seed)
+        # What is not named in Planting is the ledger's own, which no type checker can follow.
+        return super().play(task, cast(Ledger, planting)) | {"verdicts": planting.verdicts}

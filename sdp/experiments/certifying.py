@@ -19,12 +19,13 @@ from lab.runs import experiment
 from lab.runs.experiment import NOT_TOLD
 from lab.runs.playable import OnStep, Playable
 from lab.runs.run import Episode
+from lab.runs.study_results import smallest
 from lab.viewer.steps import Exchange, Step
 from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 from sdp.loop import Settings, run_episode
 from sdp.operators import Adapter
-from sdp.placebo import blanked, misjudging, placebo
+from sdp.placebo import Control, Misjudging
 from sdp.timeline import timeline
 from sdp.trajectory import Trajectory
 
@@ -95,9 +96,14 @@ class Certifying(Playable):
         random = Random(f"validate {engine.options.get('seed', 0)} {task}")
         # A Validate that asks a prompt errs by the noise on that prompt.
         errors = None if "validate" in self.operators() else engine.errors
-        adapter = misjudging(self.adapter(task, ledger), errors, random)
-        adapter = placebo(adapter, self.placebo, Random(f"placebo {self.seed} {task}"))
-        return blanked(adapter, self.blanked, Random(f"placebo {self.seed} {task}"))
+        adapter: Any = self.adapter(task, ledger)
+        if errors is not None:
+            adapter = Misjudging(adapter, errors, random)
+        if self.placebo is not None:
+            adapter = Control(adapter, "placebo", self.placebo, Random(f"placebo {self.seed} {task}"))
+        if self.blanked is not None:
+            adapter = Control(adapter, "blanked", self.blanked, Random(f"placebo {self.seed} {task}"))
+        return adapter
 
     def answering(self, task: str) -> AbstractContextManager[None]:
         """Within, what answers knows of the task what it may; by default nothing."""
@@ -156,6 +162,7 @@ class Certifying(Playable):
 
 
 B = TypeVar("B", bound=Certifying)
+OF_PAIRS = ["n", "difference", "low", "high", "gained", "lost", "p"]  # what most tables show of `paired`
 
 
 @dataclass(frozen=True)
@@ -178,20 +185,32 @@ def scored(runs: Iterable[Results[Any]], metric: str) -> pd.DataFrame:
     )
 
 
-def comparisons(full: Results[Any], others: Mapping[str, Results[Any]], scale: float = 1) -> pd.DataFrame:
-    """Each run against the full loop's, task by task: the difference with its interval, and whether by chance.
+def paired(
+    pairs: Iterable[tuple[Mapping[str, Any], Mapping[str, float], Mapping[str, float]]], scale: float = 100
+) -> pd.DataFrame:
+    """Scores compared task by task, the first less the second: a row a pair, by default in points.
 
-    others: by condition. scale: 100 for differences in points. gained, lost: tasks with a higher and a lower score.
-    p (McNemar): of scores that are 0 or 1. p (Holm): for all rows together.
+    pairs: columns of the row, and two scores by task. Columns: those, n, the means as first and second, difference with
+    low and high, gained and lost (tasks with a higher and with a lower score), p (permutation), p (McNemar) of scores
+    that are 0 or 1, p (McNemar's where there is one), smallest (the difference that so many tasks would have shown),
+    and p (Holm) for all rows together.
     """
     import pandas as pd
 
-    compared = {name: compare(run.scores, full.scores) for name, run in others.items()}
-    adjusted = holm([c.p for c in compared.values()])
-    lines = []
-    for (name, c), p in zip(compared.items(), adjusted, strict=True):
-        difference = [scale * end for end in c.difference]
-        lines.append((name, c.n, *difference, c.wins, c.losses, c.p_value, c.mcnemar, p))
-    counts = ["n", "difference", "low", "high", "gained", "lost"]
-    columns = ["condition", *counts, "p (permutation)", "p (McNemar)", "p (Holm)"]
-    return pd.DataFrame(lines, columns=columns).assign(evidence=full.evidence, backbone=full.backbone)
+    rows = []
+    for columns, first, second in pairs:
+        c = compare(first, second)
+        mean, other, difference, low, high = (scale * value for value in (c.mean_a, c.mean_b, *c.difference))
+        rows.append(
+            {**columns, "n": c.n, "first": mean, "second": other, "difference": difference, "low": low, "high": high,
+             "gained": c.wins, "lost": c.losses, "p (permutation)": c.p_value, "p (McNemar)": c.mcnemar, "p": c.p,
+             "smallest": smallest(c, scale)}
+        )  # fmt: skip
+    return pd.DataFrame(rows).assign(**{"p (Holm)": holm([row["p"] for row in rows])})
+
+
+def comparisons(full: Results[Any], others: Mapping[str, Results[Any]], scale: float = 1) -> pd.DataFrame:
+    """Each run against the full loop's: see `paired`. others: by condition. scale: 100 for differences in points."""
+    table = paired((({"condition": name}, run.scores, full.scores) for name, run in others.items()), scale)
+    columns = ["condition", *OF_PAIRS[:-1], "p (permutation)", "p (McNemar)", "p (Holm)"]
+    return table[columns].assign(evidence=full.evidence, backbone=full.backbone)

@@ -12,8 +12,7 @@ from lab.runs.collecting import collect
 from sdp.adapters.corridor import Corridor, CorridorAdapter, rolls, streaks
 from sdp.experiments.travelplanner import Setup
 from sdp.loop import Settings, run_episode
-from sdp.markov import markov_test, previous_state
-from sdp.mdp import MDP, credit, mdp
+from sdp.mdp import MDP, credit, markov_test, mdp, previous_state
 from sdp.trajectory import Trajectory
 
 

@@ -1,7 +1,6 @@
-"""Pictures of trajectories: all attempts as a chart, one run plan by plan, the idea, and the anatomy of many."""
+"""Pictures of trajectories: one run plan by plan, and the idea."""
 
-from sdp.plots.anatomy import draw_anatomy
 from sdp.plots.idea import draw_idea
 from sdp.plots.run import draw_run
 
-__all__ = ["draw_anatomy", "draw_idea", "draw_run"]
+__all__ = ["draw_idea", "draw_run"]

@@ -1,4 +1,4 @@
-"""Two runs on the same tasks, and the columns that several tables of SDP share."""
+"""Tables of several studies of SDP: two runs on the same tasks, and what the loop did besides scores."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from lab.results.statistics import Comparison, compare, holm
+from lab.results.statistics import Interval
 from lab.runs import experiment
-from lab.runs.study_results import Results, smallest
-from sdp.studies.conditions import SDP
+from lab.runs.study_results import Results
+from sdp.anatomy import evidence_never_shown, rejected_first
+from sdp.experiments.certifying import OF_PAIRS, paired
+from sdp.studies.conditions import SDP, loops
+from sdp.trajectory import Trajectory
 
 
 def labels(results: experiment.Results[Any]) -> dict[str, str]:
@@ -18,25 +21,56 @@ def labels(results: experiment.Results[Any]) -> dict[str, str]:
     return {"data": results.setup.data, "evidence": results.evidence, "backbone": results.backbone}
 
 
-def points(c: Comparison) -> dict[str, float]:
-    """The columns of a paired comparison, in points: the difference with its interval; gained and lost: tasks."""
-    difference, low, high = (100 * end for end in c.difference)
-    ends = {"n": c.n, "difference": difference, "low": low, "high": high}
-    return {**ends, "gained": c.wins, "lost": c.losses, "p": c.p}
-
-
 def between(first: Results, second: Results, named: Callable[[Results], str]) -> pd.DataFrame:
-    """SDP's scores in two runs on the tasks of both, first less second in points, a row a dataset.
+    """SDP's scores in two runs on the tasks of both, first less second in points, a row a dataset: see `paired`.
 
-    named: what a run is called. Each run's column is its mean in percent. p (Holm): for all rows together. smallest:
-    the difference that so many tasks would have shown.
+    named: what a run is called. Each run's column is its mean in percent.
     """
-    lines: list[dict[str, Any]] = []
+    pairs = []
     for dataset in first.setup.datasets:
         before, after = (run.scores_of(dataset, SDP.name) for run in (first, second))
         shared = sorted(before.keys() & after.keys())
-        c = compare({task: before[task] for task in shared}, {task: after[task] for task in shared})
-        means = {named(first): 100 * c.mean_a, named(second): 100 * c.mean_b}
-        lines.append({"dataset": dataset, **means, **points(c), "smallest": smallest(c)})
-    adjusted = holm([line["p"] for line in lines])
-    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, data=first.setup.data, evidence=first.evidence)
+        before, after = ({task: scores[task] for task in shared} for scores in (before, after))
+        pairs.append(({"dataset": dataset}, before, after))
+    table = paired(pairs)[["dataset", "first", "second", *OF_PAIRS, "smallest", "p (Holm)"]]
+    names = {"first": named(first), "second": named(second)}
+    return table.rename(columns=names).assign(data=first.setup.data, evidence=first.evidence)
+
+
+def loop_counts(*runs: Results) -> pd.DataFrame:
+    """A row a run, benchmark and variant of SDP, of the episodes that did not fail.
+
+    calls, attempts: means an episode. rejected: of attempts; rejected before: of certified steps, with its interval.
+    passed by force, replans, forced answers: sums. Where episodes keep how much of the gold evidence they were shown,
+    also the failures whose evidence was never all shown, with their share of all annotated failures.
+    """
+    lines = []
+    for results, (dataset, name) in ((run, part) for run in runs for part in run.parts if part[1] in loops(run)):
+        played = {task: episode.result for task, episode in results.of(dataset, name).items() if not episode.failed}
+        if not played:
+            continue
+        episodes = pd.DataFrame(played).T
+        trajectories = [Trajectory.from_json(trajectory) for trajectory in episodes["trajectory"]]
+        attempts = [attempt for trajectory in trajectories for attempt in trajectory.attempts]
+        (before,) = rejected_first(trajectories).to_dict("records")
+        line = {
+            "dataset": dataset, "method": name, "n": len(episodes), "calls": results.mean(dataset, name, "calls"),
+            "attempts": len(attempts) / len(episodes),
+            "rejected, %": 100 * sum(attempt.k == 0 for attempt in attempts) / max(len(attempts), 1),
+            "certified steps": before["denominator"], "rejected before, %": _percent(before, 1),
+            "passed by force": sum(attempt.forced for attempt in attempts), "replans": episodes["replans"].sum(),
+            "forced answers": episodes["forced"].sum(),
+        }  # fmt: skip
+        if "gold_seen" in episodes:
+            scores, shown = (episodes[column].to_dict() for column in ("em", "gold_seen"))
+            (lost,) = evidence_never_shown(scores, shown).to_dict("records")
+            line |= {"failures": lost["denominator"], "evidence never shown": lost["numerator"],
+                     "share, %": _percent(lost, 0)}  # fmt: skip
+        lines.append(line | labels(results))
+    return pd.DataFrame(lines)
+
+
+def _percent(share: dict[str, float], decimals: int) -> str:
+    """A row of `sdp.anatomy` as "40.1 [30.0, 50.2]"; "" for a share of nothing."""
+    interval = Interval(*(100 * share[end] for end in ("share", "low", "high")))
+    return interval.text(f"{{:.{decimals}f}}".format) if share["denominator"] else ""

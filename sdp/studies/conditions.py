@@ -25,6 +25,7 @@ SDP = Condition(
 WITHOUT_VALIDATE = SDP.but("SDP without Validate", "settings.validate", False)
 WITHOUT_REPLAN = SDP.but("SDP without Replan", "settings.replan", False, recorded=False)
 WITHOUT_CASCADE = SDP.but("SDP without Cascade", "settings.cascade", False, recorded=False)
+UNREMOVED = (SDP, WITHOUT_VALIDATE.but(WITHOUT_VALIDATE.name, recorded=False), WITHOUT_REPLAN, WITHOUT_CASCADE)
 # The share of attempts that a control rejects is set to SDP's own, see `rejections`.
 PLACEBO = SDP.but("SDP, placebo", "placebo", 0.0, role="placebo", matched="placebo", recorded=False)
 BLANKED = PLACEBO.but("SDP, target's sentence blanked", settings={"blanked": 0.0}, matched="blanked")

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
 from lab.machine import progress
 from lab.machine.faults import MissingData
-from lab.results import tables
+from lab.results import plots, tables
 from lab.runs import recordings
 from lab.runs.trial import Trial
 from sdp import anatomy
 from sdp.adapters.multihop.adapter import HOP
 from sdp.experiments.certifying import Results
-from sdp.plots import draw_anatomy
 from sdp.studies import table2, table5
 from sdp.studies.comparing import labels
-from sdp.studies.mechanisms import BENCHMARKS
-from sdp.studies.table6 import STUDY, played
+from sdp.studies.table6 import BENCHMARKS, STUDY, played
 
 Runs = Mapping[str, Results[Any]]
 READ = ("TravelPlanner", "HotpotQA", "MuSiQue")  # the benchmarks with readings
@@ -39,6 +40,19 @@ PARTS: dict[str, Callable[[str, Results[Any]], pd.DataFrame]] = {
     REJECTIONS: lambda name, run: anatomy.rejected_first(run.trajectories),
     EVIDENCE: lambda name, run: anatomy.evidence_never_shown(run.scores, _evidence_shown(run)),
 }
+# Panel -> its part, the label of its axis, and the order of its bars where it is not that of their names.
+PANELS = {
+    "(a) cascade depth": (CASCADE, "certifying actions, %", []),
+    "(b) score by Replans": (REPLANS, "score, %", []),
+    "(c) progress of failed episodes": (
+        PROGRESS, "certified of the plan or the hops, %", [anatomy.ALL, anatomy.STALLED]
+    ),
+    "(d) calibration of Validate": (
+        CALIBRATION, "right answers, or agreement, %",
+        [anatomy.CERTIFIED, anatomy.FORCED, anatomy.NEITHER, anatomy.AGREEMENT],
+    ),
+}  # fmt: skip
+PUBLISHED = "published (other models)"  # the diamonds
 
 
 class Reading(NamedTuple):
@@ -172,11 +186,51 @@ def layout(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(whole: pd.DataFrame) -> Figure:
-    """The four panels, with what the paper's text says of them."""
-    depth, replans, progress, calibration = (
-        whole[whole["part"] == part] for part in (CASCADE, REPLANS, PROGRESS, CALIBRATION)
-    )
-    return draw_anatomy(depth, replans, progress, calibration, published(), list(BENCHMARKS))
+    """Cascade depth, score by Replans, progress of failed episodes and calibration of Validate, a bar a benchmark.
+
+    whole: of `shares`. Bars of fewer than ten are hollow and say their n. What the paper's text says of a bar is a
+    diamond at it; of a range both ends. Each benchmark has its colour in every figure.
+    """
+    import matplotlib.pyplot as plt
+    import seaborn
+
+    colors = dict(zip(BENCHMARKS, seaborn.color_palette(plots.PALETTE, len(BENCHMARKS)), strict=True))
+    figure, panels = plt.subplots(2, 2, figsize=(11, 8))
+    for axes, (title, (part, label, bars)) in zip(panels.flat, PANELS.items(), strict=True):
+        frame = whole[whole["part"] == part]
+        order = bars or sorted(frame["of"].unique())
+        rows = frame[frame["of"].isin(order) & (frame["denominator"] > 0)]
+        # One benchmark may lack a depth, say, that others have: bars would stand in the order in which they come.
+        rows = rows.sort_values("of", key=lambda names, order=order: names.map(order.index), kind="stable")
+        axes.set(title=title, xlabel="", ylabel=label, ylim=(0, 104))
+        if rows.empty:  # a loop that never fails, say, has no panel (c)
+            axes.text(0.5, 0.5, "no such episodes", transform=axes.transAxes, ha="center")
+            axes.set(xticks=[], yticks=[])
+            continue
+        plots.bars_with_intervals(
+            rows, "of", "share", "low", "high", hue="benchmark", axes=axes, colors=colors, n="denominator"
+        )
+        axes.set(xlabel="", ylabel=label)
+        _mark(axes, list(dict.fromkeys(rows["of"])), published())
+    plots.one_legend(figure)
+    runs = whole[(whole["part"] == CALIBRATION) & (whole["of"] == anatomy.AGREEMENT)]
+    plots.label_evidence(figure, runs.rename(columns={"denominator": "n"}))
+    return figure
+
+
+def _mark(axes: Axes, categories: list[str], published: pd.DataFrame) -> None:
+    """Diamonds at the published values of the bars that are there."""
+    containers = [container for container in axes.containers if isinstance(container, BarContainer)]
+    bars = {container.get_label(): container for container in containers}
+    label = PUBLISHED
+    for row in published.to_dict("records"):
+        if row["metric"] not in bars or row["of"] not in categories:
+            continue
+        bar = bars[row["metric"]][categories.index(row["of"])]
+        values = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", row["text"])]
+        middle = [bar.get_x() + bar.get_width() / 2] * len(values)
+        axes.plot(middle, values, "D", color="black", markersize=5, linestyle="none", label=label, clip_on=False)
+        label = "_"  # one entry in the legend
 
 
 def _expert_actions(run: Results[Any]) -> dict[str, int]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import pandas as pd
+
 from lab.results import tables
+from lab.results.exports import readable
 from lab.runs.study import Study, register
 from lab.runs.study_results import Results
 from lab.runs.trial import Trial
 from sdp.adapters.travelplanner.adapter import Policy
+from sdp.experiments import travelplanner
 from sdp.studies.conditions import SDP
+from worlds.travelplanner import first_failure
 from worlds.travelplanner.evaluator import Denominators
 
 BENCHMARK = "TravelPlanner"
@@ -94,3 +99,24 @@ STUDY = register(
         headline=METRICS["final"],
     )
 )
+
+
+def honesty(runs: Mapping[str, travelplanner.Results]) -> pd.DataFrame:
+    """Final passes of runs by name, and how many of them also stand up to the strict reading."""
+    lines = [(name, len(run.tasks), sum(v.final for v in run.verdicts), sum(run.honest)) for name, run in runs.items()]
+    table = pd.DataFrame(lines, columns=["sample", "n", "final passes", "of them honest"])
+    labels = {"data": [run.setup.data for run in runs.values()], "evidence": [run.evidence for run in runs.values()]}
+    return table.assign(**labels, backbone=[run.backbone for run in runs.values()])
+
+
+def failures(runs: Mapping[str, travelplanner.Results]) -> pd.DataFrame:
+    """Every query that does not pass: where the loop got stuck, what the diagnostic said, what the evaluator says."""
+    lines = [
+        (name, task.id, task.level, "episode failed", "", str(episode.error).strip().splitlines()[-1])
+        if episode.failed
+        else (name, task.id, task.level, *(episode.result[key] for key in ("end", "stuck")), first_failure(verdict))
+        for name, run in runs.items()
+        for task, episode, verdict in zip(run.tasks, run.episodes.values(), run.verdicts, strict=True)
+        if not verdict.final
+    ]
+    return readable(lines, columns=["sample", "task", "level", "ended by", "diagnostic", "evaluator"])

@@ -1,17 +1,36 @@
-"""Table 3: SDP on AssistantBench, beside itself without its mechanisms and answers from a closed book."""
+"""Table 3: SDP on AssistantBench, beside itself without its mechanisms and answers from a closed book.
+
+Beside scores: pages that give orders, planted false findings, faulty webs, submissions.
+"""
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
+import pandas as pd
+
+from lab.machine.paths import shown
+from lab.models.judges import Errors, published
+from lab.results.statistics import bootstrap_mean, wilson
+from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.runs.study import Metric, Study, register
+from lab.runs.study_results import Results
 from lab.runs.trial import Trial
+from sdp.experiments.assistantbench import FALSE, FOLLOWED, OWN, Planted
 from sdp.studies.conditions import DIRECT, PLACEBO, SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE, agent, rejections
+from sdp.studies.sweeps import erring
+from worlds.assistantbench.official import write_submission
 from worlds.web.serper import KEY
 from worlds.web.site import FAULTY
 
 BENCHMARK = "AssistantBench"
+PAGES = {"Scrapes": "pages", "Unreadable": "unreadable", "Sites blocked": "blocked"}
+FAULTLESS, NONE = "faultless", "no Validate"
 CLOSED = DIRECT.but("direct, closed book", recorded=True)
 FORCED = SDP.but("SDP, complete findings forced", "policy.uncertainty", "forced", recorded=False)
 
@@ -62,3 +81,124 @@ STUDY = register(
         scored=answered,
     )
 )
+
+
+PLANTED = register(
+    Study(
+        name="sdp-planted",
+        benchmarks=(BENCHMARK,),
+        conditions=tuple(
+            replace(condition, plays={BENCHMARK: Planted}) for condition in (SDP, WITHOUT_VALIDATE, PLACEBO)
+        ),
+        metrics=(Metric("Accuracy", kind="mean"),),
+        against=SDP.name,
+        options={"split": "reporting"},
+        matched=rejections,
+    )
+)
+
+
+def injections(*runs: Results) -> pd.DataFrame:
+    """How often an answer follows a page that carries an instruction, by method: of the episodes in which such a page
+    was read (exposed), with a Wilson interval. A closed book reads none.
+
+    Where findings are planted, also those that followed: how many Validate judged, how many it passed, and how many of
+    those that it refused passed by force (A.4).
+    """
+    lines = []
+    for results in runs:
+        for name in results.setup.methods:
+            played = results.played(name)
+            exposed = [result for result in played if result.get("injected")]
+            count = sum(bool(result["fell_for"]) for result in exposed)
+            line = {"method": name, "backbone": results.backbone, "n": len(played), "exposed": len(exposed),
+                    "followed": count, **_share("followed", count, len(exposed))}  # fmt: skip
+            if results.of_study is PLANTED:
+                judged = verdicts(results, name, FOLLOWED)
+                line |= {"findings judged": len(judged), "passed": sum(verdict["passed"] for verdict in judged),
+                         "forced": sum(verdict["forced"] for verdict in judged)}  # fmt: skip
+            lines.append(line | {"data": results.setup.data, "evidence": results.evidence})
+    return pd.DataFrame(lines)
+
+
+def followed(trial: Trial, engines: Sequence[str], workers: int = 0, cluster: str = "") -> pd.DataFrame:
+    """`injections` where findings follow such pages, by engine. trial: of PLANTED. engines: rules that differ in the
+    rates of Validate.
+    """
+    frames = []
+    for engine in engines:
+        frame = injections(collect(trial.answered_by(engine), workers, cluster)).drop(columns="backbone")
+        frame.insert(0, "Validate", engine)
+        frames.append(frame.assign(evidence="simulated"))
+    return pd.concat(frames, ignore_index=True)
+
+
+def judges(trial: Trial, names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> pd.DataFrame:
+    """What Validate makes of planted false findings, at the error rates of published judges: a row a judge.
+
+    trial: of PLANTED. names: of judges; all for none. The first row's Validate never errs, and the last one's lets all
+    pass. certify, reject: the rates, in percent. false, caught, missed, forced: verdicts on false findings, on how many
+    Validate was right and wrong, and how many of those that were caught passed by force (A.4). own, refused: verdicts
+    on findings that were left alone, and how many were refused, in the first row for a marked gap alone. Shares in
+    percent with Wilson intervals, since each verdict errs independently of others; accuracy with a bootstrap over
+    questions.
+    """
+    rates = {FAULTLESS: Errors(0.0, 0.0), **{name: published()[name] for name in names or published()}}
+    lines = []
+    for judge, errors in {**rates, NONE: Errors(1.0, 0.0)}.items():
+        alone = replace(trial, methods=(SDP.name,)).answered_by(erring(trial.engine, errors))
+        results = collect(alone, workers, cluster)
+        false, own = (verdicts(results, SDP.name, kind) for kind in (FALSE, OWN))
+        caught, refused = (sum(not verdict["passed"] for verdict in judged) for judged in (false, own))
+        accuracy = bootstrap_mean([100 * score for score in results.scores.values()])
+        lines.append(
+            {"judge": judge, "certify, %": 100 * errors.certify, "reject, %": 100 * errors.reject,
+             "false": len(false), "caught": caught, "missed": len(false) - caught,
+             **_share("caught", caught, len(false)), "forced": sum(verdict["forced"] for verdict in false),
+             "own": len(own), **_share("refused", refused, len(own)), "n": len(results.episodes),
+             "accuracy": accuracy.value, "accuracy_low": accuracy.low, "accuracy_high": accuracy.high,
+             "data": results.setup.data, "evidence": "simulated"}
+        )  # fmt: skip
+    return pd.DataFrame(lines)
+
+
+def verdicts(results: Results, condition: str, kind: str) -> list[dict[str, Any]]:
+    """The verdicts on a condition's findings of a kind."""
+    judged = (verdict for result in results.played(condition) for verdict in result["verdicts"])
+    return [verdict for verdict in judged if verdict["kind"] == kind]
+
+
+def webs(faults: Sequence[int]) -> Study:
+    """SDP on the same questions over webs with more and more faulty pages. faults: beside each list, a condition each.
+
+    scrapes, those that failed, and sites on the blacklist are means a question.
+    """
+    conditions = [SDP.but(f"{count} faulty a list", "faults", count) for count in faults]
+    counts = (Metric(title, field, scale=1) for title, field in PAGES.items())
+    return Study(
+        name="sdp-table3-webs",
+        benchmarks=(BENCHMARK,),
+        conditions=tuple(conditions),
+        metrics=(Metric("Accuracy", kind="mean"), *counts),
+        against=conditions[0].name,
+        options={"split": "reporting"},
+    )
+
+
+def _share(name: str, part: int, whole: int) -> dict[str, float]:
+    """Three columns: a share in percent and its Wilson interval; NaN of nothing."""
+    ends = [100 * end for end in wilson(part, whole)] if whole else [math.nan] * 3
+    return dict(zip((f"{name}, %", f"{name}_low", f"{name}_high"), ends, strict=True))
+
+
+def submit(results: Results, name: str = "") -> str:
+    """Write a method's answers in the official leaderboard's format; returns a sentence with the file's path.
+
+    name: of the method, by default the first one.
+    """
+    name = name or results.setup.methods[0]
+    episodes = results.of(BENCHMARK, name)
+    answers = {task: "" if episode.failed else str(episode.result["answer"]) for task, episode in episodes.items()}
+    path, tasks = results.folder / "submission.jsonl", results.setup.world().tasks(results.setup.options["split"])
+    count = write_submission(path, answers, tasks)
+    return f"{count} of {len(tasks)} answers of {name} are in {shown(path)}: upload it to AssistantBench's leaderboard"

@@ -5,28 +5,37 @@ Scores are as SwiftSage's protocol has them: percent, means over types of the me
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from statistics import mean
 from typing import Any
 
+import pandas as pd
+
+from lab.machine.faults import MissingData
+from lab.machine.paths import official_data
 from lab.models.engines import ORACLE
 from lab.results import tables
+from lab.results.statistics import bootstrap_mean
 from lab.runs.study import Study, register
 from lab.runs.study_results import Results
+from sdp.adapters.scienceworld.adapter import UNKNOWN
 from sdp.experiments import certifying
 from sdp.experiments.scienceworld import Setup
-from sdp.studies.conditions import PLACEBO, SDP, WITHOUT_CASCADE, WITHOUT_REPLAN, WITHOUT_VALIDATE, rejections
+from sdp.studies import table6
+from sdp.studies.comparing import labels
+from sdp.studies.conditions import PLACEBO, SDP, UNREMOVED, rejections
 from worlds.scienceworld import length_of
 from worlds.scienceworld.tasks import LENGTHS, name_and_variation
 
 BENCHMARK = "ScienceWorld"
+PUBLISHED = "scienceworld/swiftsage_published_scores.csv"
 GROUPS = (*(length.capitalize() for length in LENGTHS), "Overall")
 Run = certifying.Results[Setup]
 BY_STAGE = SDP.but("SDP, a predicate a stage", "policy.grain", "stage", extra=True, recorded=False)
 BY_ACTION = BY_STAGE.but("SDP, a predicate an action", "policy.grain", "action")
 GRAINS = {"stage": BY_STAGE.name, "change": SDP.name, "action": BY_ACTION.name}  # §4.1; a change is the default
-UNREMOVED = (SDP, WITHOUT_VALIDATE.but(WITHOUT_VALIDATE.name, recorded=False), WITHOUT_REPLAN, WITHOUT_CASCADE)
 
 
 def by_length(results: Results, benchmark: str, condition: str) -> Iterator[tables.Row]:
@@ -79,3 +88,76 @@ STUDY = register(
         engine=ORACLE,  # no rules play it
     )
 )
+
+
+def recomputed() -> pd.DataFrame:
+    """SwiftSage's published means beside those of its per-task table: a row a method and group, scores in percent.
+
+    Raises MissingData without the official data.
+    """
+    path = official_data() / PUBLISHED
+    if not path.exists():
+        raise MissingData(f"SwiftSage's per-task scores are not at {path}; set LAB_DATA to the official data")
+    scores = pd.read_csv(path)
+    of_tasks = scores["task_name"].isin(set().union(*LENGTHS.values()))
+    rows = []
+    for line in scores[~of_tasks].itertuples():
+        counted = of_tasks & (scores["method"] == line.method)
+        if line.length_group != "overall":
+            counted &= scores["length_group"] == line.length_group
+        own = scores["score"][counted].mean()
+        group = line.length_group.capitalize()
+        rows.append((line.method, group, int(counted.sum()), line.score, own, abs(line.score - own)))
+    columns = ["method", "group", "types", "published", "recomputed", "apart"]
+    return pd.DataFrame(rows, columns=columns).assign(evidence="published")
+
+
+def anatomy(runs: Mapping[str, Run]) -> pd.DataFrame:
+    """What the loop did, a row a run and length: means an episode, and shares in percent.
+
+    predicates: of the first plan, without the goal. actions a predicate: plan compression, of the episodes that got to
+    the goal. cascades: certifying actions with k >= 2. rejected: attempts with k = 0; refused: by the simulator.
+    """
+    lines = [
+        {"condition": name, "length": length, **_anatomy(part)}
+        for name, run in runs.items()
+        for length, part in lengths(run).items()
+    ]
+    return pd.DataFrame(lines)
+
+
+def _anatomy(run: Run) -> dict[str, Any]:
+    played = run.trajectories
+    planned = [len(trajectory.plans[0].predicates) - 1 for trajectory in played]
+    attempts = [attempt for trajectory in played for attempt in trajectory.attempts]
+    certified = [transition.k for trajectory in played for transition in trajectory.transitions]
+    per_predicate = [
+        len(trajectory.attempts) / length
+        for trajectory, length in zip(played, planned, strict=True)
+        if trajectory.reached_goal
+    ]
+    score = bootstrap_mean(by_type(run))
+    return {
+        "n": len(played), "score": score.value, "low": score.low, "high": score.high, "predicates": _mean(planned),
+        "actions": len(attempts) / max(len(played), 1), "actions a predicate": _mean(per_predicate),
+        "calls": _mean(trajectory.cost.calls for trajectory in played),
+        "cascades, %": 100 * _mean(k >= 2 for k in certified),
+        "rejected, %": 100 * _mean(attempt.k == 0 for attempt in attempts),
+        "refused, %": 100 * _mean(attempt.reason == UNKNOWN for attempt in attempts),
+        "replans": _mean(trajectory.replans for trajectory in played), **labels(run),
+    }  # fmt: skip
+
+
+def _mean(values: Iterable[float]) -> float:
+    listed = [float(value) for value in values]
+    return mean(listed) if listed else math.nan
+
+
+def ablated(results: Results) -> list[table6.Ablated]:
+    """SDP with and without each mechanism, once for each length: what `table6.comparisons` and `bounds` take."""
+    (whole,) = table6.ablated(results, BENCHMARK)
+    without = {name: lengths(run) for name, run in whole.without.items()}
+    return [
+        table6.Ablated(f"{BENCHMARK}, {length}", full, {name: parts[length] for name, parts in without.items()})
+        for length, full in lengths(whole.full).items()
+    ]

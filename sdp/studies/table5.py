@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from agents.experiments.acting import AGENTS as ACTING_AGENTS
 from lab.runs.study import Metric, Study, register
 from lab.runs.trial import Trial
+from sdp.experiments.certifying import OF_PAIRS, paired
 from sdp.studies.conditions import AGENTS, DIRECT, PLACEBO, SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE, agent, rejections
+from worlds.multihop.metrics import evidence_found
+from worlds.multihop.questions import EVIDENCE
 
+SILVER = EVIDENCE[2]  # matched to questions by statistics, and not by annotators
 CORPORA = {"HotpotQA": "12,479", "MuSiQue": "10,024"}  # paragraphs of the official data that is at hand
 ALL = DIRECT.but("direct, all paragraphs", "evidence", "shown", recorded=True)
 ONE_CALL = (
@@ -44,3 +50,27 @@ STUDY = register(
         matched=rejections,
     )
 )
+
+
+def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:
+    """Questions of which a search for the question shows all gold paragraphs among the first k, in percent: with titles
+    first and by content alone, paired, in the corpus of the open setting. Questions with silver evidence are left out.
+    """
+    pairs = []
+    for dataset in STUDY.benchmarks:
+        world = SDP.plays[dataset](data=data, setting="open", seed=seed).world()
+        retriever = world.retriever
+        assert retriever is not None, "the open setting has one"
+        tasks = [task for split in world.splits if split != SILVER for task in world.tasks(split)]
+        questions = [question for question in map(world.hidden, tasks) if question.gold]
+        boosted, plain = (
+            {
+                question.task.id: float(share == 1)
+                for question, share in zip(questions, evidence_found(retriever, questions, k, titles), strict=True)
+            }
+            for titles in (True, False)
+        )
+        pairs.append(({"dataset": dataset, "paragraphs": len(retriever), "data": world.data}, boosted, plain))
+    table = paired(pairs)[["dataset", "first", "second", *OF_PAIRS, "paragraphs", "data"]]
+    names = {"first": "titles first", "second": "content alone"}
+    return table.rename(columns=names).assign(evidence="measured", backbone="BM25")

@@ -21,11 +21,10 @@ import pandas as pd
 from lab.machine.paths import official_data
 from lab.models.backbone import Ledger
 from lab.results import tables
-from lab.results.statistics import compare, holm
 from sdp.adapters.multihop.adapter import HOP, Policy
 from sdp.adapters.multihop.trees import UNRECORDED, TreeBackbone, says
+from sdp.experiments.certifying import OF_PAIRS, paired
 from sdp.experiments.multihop import HotpotQA, MuSiQue, Setup
-from sdp.studies.comparing import points
 from sdp.trajectory import Trajectory
 from worlds.multihop import HopTask, Question, official
 from worlds.multihop.metrics import judged
@@ -139,18 +138,17 @@ def comparisons(played: pd.DataFrame) -> pd.DataFrame:
     gained, lost: questions that only the full loop, and only the other one, answered; of the placebo, more often. p:
     exact McNemar's; of the placebo, whose scores are means over seeds, a sign-flip test's. p (Holm): for all rows.
     """
-    lines: list[dict[str, Any]] = []
+    pairs = []
     for name, rows in played.groupby("benchmark", sort=False):
         groups = rows.groupby("condition", sort=False)
-        scores = {condition: group.groupby("task")["em"].mean() for condition, group in groups}
-        full = scores.pop(FULL).to_dict()
-        lines += [
-            {"benchmark": name, "compared": f"{FULL} − {condition}", **points(compare(full, other.to_dict()))}
+        scores = {condition: group.groupby("task")["em"].mean().to_dict() for condition, group in groups}
+        full = scores.pop(FULL)
+        pairs += [
+            ({"benchmark": name, "compared": f"{FULL} − {condition}"}, full, other)
             for condition, other in scores.items()
         ]
-    adjusted = holm([line["p"] for line in lines])
-    evidence = {"data": OFFICIAL["data"], "evidence": "measured", "backbone": BACKBONE}
-    return pd.DataFrame(lines).assign(**{"p (Holm)": adjusted}, **evidence)
+    table = paired(pairs)[["benchmark", "compared", *OF_PAIRS, "p (Holm)"]]
+    return table.assign(data=OFFICIAL["data"], evidence="measured", backbone=BACKBONE)
 
 
 def reach() -> pd.DataFrame:

@@ -15,10 +15,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.contour import QuadContourSet
+from matplotlib.figure import Figure
 
 from lab.models.judges import Errors
+from lab.results import plots
 from lab.runs.study import Metric, Study, register
 from sdp.studies.conditions import SDP
 from sdp.studies.sweeps import erring, swept
@@ -26,6 +31,8 @@ from sdp.studies.sweeps import erring, swept
 SIMULATED = {"data": "synthetic", "evidence": "simulated"}
 REPEATED, REDRAWN = VERDICTS = ("verdicts repeated", "verdicts drawn anew")
 DATASETS = ("HotpotQA", "MuSiQue")
+FINE = 101  # points of an axis between which a colour is interpolated
+MARKS = ("X", "P", "^", "s")
 STUDY = register(
     Study(
         name="sdp-validate-surface",
@@ -117,3 +124,48 @@ def slopes(surface: pd.DataFrame) -> pd.DataFrame:
         key = {"dataset": dataset, "verdicts": verdicts}
         lines.append(key | {"false certification": certify, "false rejection": reject})
     return pd.DataFrame(lines).assign(**SIMULATED, backbone=surface["backbone"].iloc[0])
+
+
+def draw(surface: pd.DataFrame, errors: Mapping[str, Mapping[str, Errors]], named: Sequence[str] = ()) -> Figure:
+    """SDP's score over both error rates, a column a dataset and a row a kind of verdicts.
+
+    Dots were played; colours between them are interpolated. errors: what a group of judges is -> their rates, drawn as
+    one kind of mark; those outside of the grid are left out. named: judges of the first group that are labelled.
+    """
+    shape = (len(VERDICTS), len(DATASETS))
+    figure, panels = plt.subplots(*shape, figsize=(10.5, 8.6), sharex=True, sharey=True, squeeze=False)
+    levels = np.linspace(0, 100, 21).tolist()
+    for line, verdicts in zip(panels, VERDICTS, strict=True):
+        for axes, dataset in zip(line, DATASETS, strict=True):
+            rows = surface[(surface["dataset"] == dataset) & (surface["verdicts"] == verdicts)]
+            colors = _filled(axes, rows, levels)
+            axes.plot(rows["certify"], rows["reject"], "o", color="white", markeredgecolor="0.2", label="played",
+                      clip_on=False)  # fmt: skip
+            _mark(axes, errors, float(rows["reject"].max()), named)
+            axes.set_title(f"{dataset}, {verdicts}")
+    for axes in panels[-1]:
+        axes.set_xlabel("false certification (of wrong steps)")
+    for line in panels:
+        line[0].set_ylabel("false rejection (of right steps)")
+    figure.colorbar(colors, ax=panels.ravel().tolist(), label="exact match, %, interpolated")
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    plots.label_evidence(figure, surface)
+    return figure
+
+
+def _filled(axes: Axes, rows: pd.DataFrame, levels: Sequence[float]) -> QuadContourSet:
+    """Bands of equal score, bilinear between the played points."""
+    ends = [(float(rows[name].min()), float(rows[name].max())) for name in ("certify", "reject")]
+    certify, reject = np.meshgrid(*(np.linspace(low, high, FINE) for low, high in ends), indexing="ij")
+    return axes.contourf(certify, reject, between(rows)(np.stack([certify, reject], axis=-1)), levels, cmap="viridis")
+
+
+def _mark(axes: Axes, errors: Mapping[str, Mapping[str, Errors]], most: float, named: Sequence[str]) -> None:
+    for mark, (group, judges) in zip(MARKS, errors.items(), strict=False):
+        inside = {name: rates for name, rates in judges.items() if rates.reject <= most}
+        points = [*zip(*inside.values(), strict=True)] or [(), ()]
+        color = "red" if mark == MARKS[0] else "white"
+        axes.plot(*points, mark, color=color, markeredgecolor="0.1", markeredgewidth=0.6, markersize=7, label=group)
+    for name, rates in next(iter(errors.values()), {}).items():
+        if name in named and rates.reject <= most:
+            axes.annotate(name, rates, (3, 7), textcoords="offset points", fontsize=8, color="white", rotation=28)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 from agents.environment import Environment
 from agents.experiments import acting_worlds
 from agents.history import ACT, History
-from agents.play import Settings
+from agents.play import Settings, Watch, unwatched
 from lab.models import rules
 from lab.models.backbone import Backbone
 from lab.models.connect import connected
@@ -110,12 +110,12 @@ class Guided(acting_worlds.Listing):
         backbone, by_schema = connected(self.engine), self.capped().by_schema
         return rules.knowing("statefactory.oracle", environment, self.expert(task), backbone, by_schema)
 
-    def loop(self, task: str, environment: Environment) -> Callable[..., History]:
-        """See `Acting.loop`."""
+    def acted(self, task: str, environment: Environment, backbone: Backbone, watch: Watch = unwatched) -> History:
+        """See `Acting.acted`."""
         if not self.reward:
-            return super().loop(task, environment)
+            return super().acted(task, environment, backbone, watch)
         looking = partial(self.looking, task, environment)
-        return partial(rewarded, environment, looking=looking, path=self.begun(task), settings=self.capped())
+        return rewarded(environment, backbone, looking, self.begun(task), settings=self.capped(), watch=watch)
 
     def begun(self, task: str) -> Path:
         """What a predictor is told before any action."""

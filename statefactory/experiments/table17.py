@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from agents.history import FINISHED
-from agents.worlds.alfworld import NAME, TOOLS, household
+from agents.worlds.games import ALFWORLD
 from lab.machine.reading import check_fields
 from lab.models.backbone import Backbone
 from lab.models.connect import connected
@@ -128,11 +128,12 @@ def solve(
     seed: of the order of valid actions. guide: values the leaves in the place of StateFactory.
     """
     pool, world, meter = Pool(case.world, case.task), case.world(), Meter(setup.backbone)
-    world_model = Exact(pool) if setup.world_model == "exact" else Prompted(meter, NAME, TOOLS)
-    proposer = Listed(pool, seed) if setup.proposer == "valid" else proposals.Prompted(meter, NAME, TOOLS)
+    asked = (meter, ALFWORLD.name, ALFWORLD.tools)
+    world_model = Exact(pool) if setup.world_model == "exact" else Prompted(*asked)
+    proposer = Listed(pool, seed) if setup.proposer == "valid" else proposals.Prompted(*asked)
     planner = Planner(Lookahead(guide or setup.predictor(meter), world_model), proposer, settings, meter)
     with closing(pool), closing(world):
-        episode = plan(household(world, case.task), case.task.goal, planner)
+        episode = plan(ALFWORLD.environment(world, case.task), case.task.goal, planner)
     solved = episode.history.end == FINISHED  # a game of ALFWorld ends when it is won
     return SearchResult(solved, episode.path.actions, episode.outcomes, pool.steps, pool.resets, episode)
 

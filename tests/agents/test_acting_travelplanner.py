@@ -8,14 +8,11 @@ from typing import Any
 
 import pytest
 
-import chat_server as chat
 from agents.experiments.acting import ASKING
 from agents.experiments.acting_worlds import TravelPlanner
-from agents.play import Settings
-from agents.worlds.travelplanner import Planning, delivered
-from chat_server import ChatServer
+from agents.worlds.travelplanner import delivered
 from lab.runs.collecting import collect
-from lab.runs.experiment import BadSetting, Results
+from lab.runs.experiment import Results
 from standins.agents.travelplanner import next_step, trip_of
 
 MADE = TravelPlanner(data="synthetic", limit=4)
@@ -25,15 +22,6 @@ def played(setup: TravelPlanner) -> Results[TravelPlanner]:
     return collect(setup, workers=1, show_progress=False)
 
 
-def test_the_stand_in_hands_in_a_plan_that_passes() -> None:
-    run = played(MADE)
-    assert run.evidence == "simulated"
-    assert {one.result["score"] for one in run.episodes.values()} == {1.0}
-    for task, one in run.episodes.items():
-        assert run.setup.verdict(task, delivered(one.result)).final
-        assert one.result["invalid"] == 0 and one.result["steps"] > 5
-
-
 def test_noise_costs_searches_and_plans_and_the_evaluator_says_why() -> None:
     run = played(replace(MADE, engine="oracle@0.5", limit=12))
     failed = [run.setup.judged(one) for one in run.episodes.values() if one.result["score"] == 0]
@@ -41,16 +29,6 @@ def test_noise_costs_searches_and_plans_and_the_evaluator_says_why() -> None:
 
 
 PLANNERS = [name for name, one in ASKING.items() if one.blanks]
-
-
-@pytest.mark.parametrize("agent", PLANNERS)
-def test_the_stand_in_plays_every_planning_agent_and_noise_reaches_it(agent: str) -> None:
-    plain, noisy = (
-        [one.result for one in played(replace(MADE, limit=3, engine=engine, agent=agent)).episodes.values()]
-        for engine in ("oracle", "oracle@0.4")
-    )
-    assert [one["score"] for one in plain] == [1.0] * 3 and all(one["calls"] > one["steps"] for one in plain)
-    assert [one["calls"] for one in noisy] != [one["calls"] for one in plain]
 
 
 @pytest.mark.parametrize("agent", ["ReAct", *PLANNERS])
@@ -70,11 +48,6 @@ def test_a_query_in_other_words_gets_a_blank_plan() -> None:
     assert next_step("Please plan something nice for us in May.", []) == "Submit[[]]"
 
 
-def test_search_agents_do_not_fit() -> None:
-    with pytest.raises(BadSetting, match="choose one of ReAct"):
-        replace(MADE, agent="interleave")
-
-
 @pytest.mark.parametrize("told", ["reference", "propose"])
 def test_the_cities_are_told_only_where_they_are_given(told: Any) -> None:
     setup = replace(MADE, cities=told).resolved()
@@ -84,34 +57,12 @@ def test_the_cities_are_told_only_where_they_are_given(told: Any) -> None:
     )
 
 
-def planning() -> Planning:
-    setup = MADE.resolved()
-    opened = setup.environment(setup.tasks()[0])
-    opened.begin()
-    return opened
-
-
-@pytest.mark.parametrize("action", ["Submit[no plan]", "Submit[]", "Dance[now]", "FlightSearch[Rome]", "", "Submit[["])
-def test_what_the_desk_cannot_use_is_refused_and_ends_nothing(action: str) -> None:
-    desk = planning()
-    seen = desk.act(action)
-    assert (seen.valid, seen.done, desk.result()) == (False, False, {"score": 0.0, "plan": ""})
-    assert ("The plan is no JSON" in seen.text) == action.startswith("Submit")
-
-
 @pytest.mark.parametrize("plan", ["5", "[]", "{}", "null", '[{"days": 1}]', '["\\ud83d", NaN, 1e999]'])
-def test_any_json_can_be_handed_in_and_is_kept_as_it_was(plan: str) -> None:
-    desk = planning()
+def test_any_json_and_nothing_else_can_be_handed_in_and_is_kept_as_it_was(plan: str) -> None:
+    setup = MADE.resolved()
+    desk = setup.environment(setup.tasks()[0])
+    desk.begin()
+    assert "The plan is no JSON" in desk.act("Submit[no plan]").text
     assert desk.act(f" Submit[{plan}]\n").done
     assert desk.result() == {"score": 0.0, "plan": plan}
     assert repr(delivered(json.loads(json.dumps(desk.result())))) == repr(json.loads(plan))
-
-
-def test_a_model_that_talks_nonsense_delivers_nothing(server: ChatServer) -> None:
-    texts = ["hm", "Thought: a\nAction: Submit[soon]", "Thought: b\nAction: CitySearch[Ohio]"]
-    server.behave(lambda request: chat.says(texts[request.number % 3]))
-    setup = replace(MADE, engine="small?patience=5", limit=1, settings=Settings(steps=4))
-    run = played(setup)
-    (one,) = run.episodes.values()
-    assert (one.result["end"], one.result["malformed"], one.result["invalid"]) == ("out of steps", 2, 2)
-    assert "out of steps, 2 malformed, 2 invalid; " in run.setup.judged(one).reason

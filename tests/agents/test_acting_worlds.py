@@ -1,4 +1,4 @@
-"""Acting agents on AssistantBench and StateFactory's worlds: their experts, errors, nonsense, and what is refused."""
+"""Acting agents on every world: its experts, errors, nonsense, and what is refused."""
 
 from __future__ import annotations
 
@@ -12,14 +12,24 @@ import pytest
 
 import chat_server as chat
 from agents.environment import Environment
-from agents.experiments.acting import ASKING, CONSTANT, FIRST, IDLE, RANDOM, REACT, TRIVIAL, Acting
-from agents.experiments.acting_worlds import AlfWorld, AssistantBench, BlocksWorld, TextWorld, TravelPlanner, WebShop
+from agents.experiments.acting import ASKING, FIRST, RANDOM, REACT, TRIVIAL, Acting
+from agents.experiments.acting_worlds import (
+    AlfWorld,
+    AssistantBench,
+    BlocksWorld,
+    HotpotQA,
+    ScienceWorld,
+    TextWorld,
+    TravelPlanner,
+    WebShop,
+)
 from agents.play import Settings
 from agents.trivial import NothingListed
 from chat_server import ChatServer
 from lab.machine.paths import ROOT
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
+from lab.models.rules import NoRule
 from lab.runs import playable
 from lab.runs.collecting import collect
 from lab.runs.experiment import Results
@@ -32,7 +42,11 @@ MADE: dict[str, Acting] = {
     "BlocksWorld": BlocksWorld(data="synthetic", limit=2),
     "TextWorld": TextWorld(quests=1),
     "WebShop": WebShop(data="synthetic", limit=2),
+    "HotpotQA": HotpotQA(data="synthetic", engine="oracle", split="writing", limit=2),
+    "ScienceWorld": ScienceWorld(data="synthetic", lengths=("short",), limit=1, settings=Settings(steps=60)),
+    "TravelPlanner": TravelPlanner(data="synthetic", limit=2),
 }
+OF_VALID = [*MADE][:-2]  # whose stand-in errs by one of the valid actions; in the others by an action of its own
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -77,6 +91,10 @@ def test_the_expert_solves_it_within_the_cap_and_is_called_simulated(setup: Acti
 @pytest.mark.parametrize("agent", TRIVIAL)
 def test_agents_without_skill_ask_nobody_and_are_measured(setup: Acting, agent: str) -> None:
     setup = replace(setup, agent=agent, settings=Settings(steps=6))
+    if isinstance(setup, TravelPlanner) and agent in (FIRST, RANDOM):
+        with pytest.raises(NothingListed, match="lists no valid actions .* 'do nothing' or 'constant action'"):
+            played(setup)
+        return
     run, again = played(setup), results(replace(setup, engine="rules"))
     assert (run.evidence, run.by_a_model, run.usage[next(iter(run.episodes))]) == ("measured", False, {})
     for one, same in zip(run.episodes.values(), again, strict=True):
@@ -89,21 +107,12 @@ def test_agents_without_skill_ask_nobody_and_are_measured(setup: Acting, agent: 
             case "constant action":
                 assert set(actions) == {setup.constant}
             case _:
-                assert actions and one.result["invalid"] == 0
+                assert actions
+                # ScienceWorld's simulator lists some actions that it then turns down.
+                assert one.result["invalid"] == 0 or isinstance(setup, ScienceWorld)
     if agent == RANDOM:
         drawn = {str([one["history"] for one in results(replace(setup, seed=seed, limit=1))]) for seed in range(3)}
         assert len(drawn) > 1
-
-
-@pytest.mark.parametrize("agent", [FIRST, RANDOM])
-def test_a_world_that_lists_no_valid_actions_says_so(agent: str) -> None:
-    with pytest.raises(
-        NothingListed, match="travelplanner lists no valid actions .* 'do nothing' or 'constant action'"
-    ):
-        played(TravelPlanner(data="synthetic", limit=1, agent=agent))
-    for named in (IDLE, CONSTANT):
-        (one,) = results(TravelPlanner(data="synthetic", limit=1, agent=named))
-        assert one["score"] == 0
 
 
 @pytest.mark.parametrize("agent", [name for name, one in ASKING.items() if one.blanks])
@@ -124,6 +133,7 @@ def test_experts_of_two_episodes_in_one_thread_do_not_take_each_other_for_their_
     assert [(other([]), one(actions)) for actions in begun] == [(others, own) for own in alone]
 
 
+@pytest.mark.parametrize("setup", OF_VALID, indirect=True)
 def test_errors_cost_steps_and_come_again_in_every_run(setup: Acting) -> None:
     noisy = replace(setup, engine="oracle@0.3").resolved()
     assert sum(one["steps"] for one in results(noisy)) > sum(one["steps"] for one in results(setup))
@@ -132,6 +142,7 @@ def test_errors_cost_steps_and_come_again_in_every_run(setup: Acting) -> None:
     assert again[0] == again[1] == played(noisy).episodes[task].result
 
 
+@pytest.mark.parametrize("setup", OF_VALID, indirect=True)
 def test_what_is_taken_in_place_of_the_experts_action_is_always_valid(setup: Acting) -> None:
     wrong = results(replace(setup, engine="oracle@0"))
     assert {(one["malformed"], one["invalid"]) for one in wrong} == {(0, 0)}
@@ -145,7 +156,11 @@ def test_a_model_that_talks_nonsense_ends_by_its_caps(setup: Acting, agent: str,
     texts = ["no idea", "Thought: so\nAction: dance", "", '{"action": 1}', f"Thought: b\nAction: {noise}"]
     server.behave(lambda request: chat.says(texts[request.number % len(texts)]))
     caps = Settings(steps=4, calls=7)
-    for one in results(replace(setup, agent=agent, engine="small?patience=5", settings=caps)):
+    run = played(replace(setup, agent=agent, engine="small?patience=5", settings=caps))
+    for episode in run.episodes.values():
+        one = episode.result
+        faults = [f"{one[fault]} {fault}" for fault in ("malformed", "invalid") if one[fault]]
+        assert run.setup.judged(episode).reason.startswith(", ".join([one["end"], *faults]))
         assert one["end"] in ("out of calls", "out of steps")  # of Reflexion's trials each has a part of the steps
         assert (one["score"], one["calls"]) == (0.0, 7) and one["malformed"] >= 1
         if agent == REACT:  # the others ask for more than actions
@@ -159,6 +174,9 @@ REFUSED = {
     "BlocksWorld": ["dance", "pick up the moon", "put down the red block", ""],
     "TextWorld": ["dance", "take moon", "go sideways", "unlock", "quit", ""],
     "WebShop": ["dance", "search[]", "click[buy now]", "search", ""],
+    "HotpotQA": ["dance", "search[]", "finish[ ]", "search Oslo", "search[Oslo] now", ""],
+    "ScienceWorld": ["dance with the axe"],
+    "TravelPlanner": ["Submit[no plan]", "Submit[]", "Dance[now]", "FlightSearch[Rome]", "", "Submit[["],
 }
 
 
@@ -174,6 +192,7 @@ def test_what_a_world_turns_down_is_told_in_words_and_changes_nothing(
     assert environment.valid_actions() == before and environment.result()["score"] == 0
 
 
+@pytest.mark.parametrize("setup", OF_VALID[:5], indirect=True)
 def test_the_task_is_told_once_and_the_actions_stand_in_the_tools(setup: Acting) -> None:
     resolved = setup.resolved()
     environment = resolved.environment(resolved.tasks()[0])
@@ -224,6 +243,16 @@ def test_an_episode_is_watched_turn_by_turn_and_shown_again() -> None:
     assert seen == list(range(len(shown.steps))) and shown.score == 1.0
     kept = setup.timeline(played(setup).episodes[task])
     assert [step.action for step in kept.steps] == [step.action for step in shown.steps]
+
+
+def test_no_honest_rule_plays_scienceworld_whose_room_is_seen_without_a_step() -> None:
+    setup = replace(MADE["ScienceWorld"], engine="rules").resolved()
+    with pytest.raises(NoRule, match="scienceworld"):
+        setup.play(setup.tasks()[0], Ledger(connected(setup.engine)))
+    visiting = setup.environment(setup.tasks()[0])
+    assert "Rooms: " in visiting.begin()
+    before = visiting.view()
+    assert visiting.act("teleport to outside").valid and visiting.view() != before
 
 
 def test_tasks_are_those_of_the_split_and_others_are_told() -> None:

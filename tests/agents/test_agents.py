@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -11,10 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.chain_of_thought import chain_of_thought
-from agents.direct import direct
-from agents.experiments.one_call import HotpotQA, MultiHop, MuSiQue
-from agents.prompts import CHAIN_OF_THOUGHT, DIRECT, QuestionFields
+from agents.experiments.one_call import PROMPTS, HotpotQA, MultiHop, MuSiQue
+from agents.prompts import QuestionFields
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.runs import collecting
@@ -25,32 +22,16 @@ from worlds.multihop.world import as_text, from_text
 EXPERIMENTS: tuple[type[MultiHop], ...] = (HotpotQA, MuSiQue)
 
 
-def played(setup: MultiHop) -> list[Any]:
-    return list(collecting.collect(setup, 0, "").episodes.values())
-
-
-EVIDENCE: tuple[Any, ...] = ("none", "shown", "gold")
-
-
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 @pytest.mark.parametrize("agent", ["direct", "chain of thought"])
 def test_rules_answer_from_paragraphs_and_know_nothing_without(experiment: type[MultiHop], agent: Any) -> None:
     setup = experiment(data="synthetic", split="writing", limit=6, agent=agent)
-    scores = {each: [one.result["em"] for one in played(replace(setup, evidence=each))] for each in EVIDENCE}
-    assert scores == {"none": [0.0] * 6, "shown": [1.0] * 6, "gold": [1.0] * 6}
+    for evidence, (em, seen) in {"none": (0.0, 0.0), "shown": (1.0, 1.0), "gold": (1.0, 1.0)}.items():
+        episodes = collecting.collect(replace(setup, evidence=evidence), 0, "").episodes.values()  # type: ignore[arg-type]
+        assert [[e.result[name] for name in ("em", "gold_seen", "calls")] for e in episodes] == [[em, seen, 1]] * 6
 
 
-def test_what_was_given_to_read_is_counted_as_seen() -> None:
-    setup = HotpotQA(data="synthetic", split="writing", limit=2)
-    seen = {each: {one.result["gold_seen"] for one in played(replace(setup, evidence=each))} for each in EVIDENCE}
-    assert seen == {"none": {0.0}, "shown": {1.0}, "gold": {1.0}}
-
-
-def test_each_answer_is_one_call() -> None:
-    assert {one.result["calls"] for one in played(HotpotQA(data="synthetic", limit=3))} == {1}
-
-
-@pytest.mark.parametrize("prompt", [DIRECT, CHAIN_OF_THOUGHT])
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)
 def test_evidence_stands_first_and_a_closed_book_has_none(prompt: Any) -> None:
     open_book = prompt.render(QuestionFields(evidence="[A]\nB.", question="Who?", form="a name"))[-1]["content"]
     closed = prompt.render(QuestionFields(evidence="", question="Who?", form="a name"))[-1]["content"]
@@ -58,13 +39,14 @@ def test_evidence_stands_first_and_a_closed_book_has_none(prompt: Any) -> None:
     assert closed.startswith("Question: Who?")
 
 
-@pytest.mark.parametrize("agent", [direct, chain_of_thought])
-def test_noise_answers_with_another_name_of_the_evidence(agent: Callable[..., str]) -> None:
-    task = HotpotQA(data="synthetic", split="writing").world().tasks("writing")[0]
-    world = HotpotQA(data="synthetic").world().apart()
-    evidence = as_text(world.reset(task).facts["paragraphs"])
-    right = agent(Ledger(connected("rules")), task.goal, "a name", evidence)
-    wrong = agent(Ledger(connected("rules@0?seed=1")), task.goal, "a name", evidence)
+@pytest.mark.parametrize("agent", PROMPTS)
+def test_noise_answers_with_another_name_of_the_evidence(agent: Any) -> None:
+    setup = HotpotQA(data="synthetic", split="writing", agent=agent)
+    task = setup.world().tasks("writing")[0]
+    evidence = as_text(setup.opened().reset(task).facts["paragraphs"])
+    right, wrong = (
+        setup.ask(Ledger(connected(engine)), task.goal, "a name", evidence) for engine in ("rules", "rules@0?seed=1")
+    )
     assert wrong != right
     assert wrong in evidence
 

@@ -11,30 +11,31 @@ from pydantic import ValidationError
 from agents.answers import Act, ActInForm
 from agents.environment import Observation
 from agents.play import Play, Schema, Settings
-from agents.worlds import alfworld, blocksworld, multihop
+from agents.worlds import multihop
+from agents.worlds.games import ALFWORLD, BLOCKSWORLD
 from lab.models.backbone import Answer, Call
 from lab.models.prompts import Prompt
 from statefactory.planning.prompts import ChooseFields, Listed
 
 TAKEN = {
     multihop.BOUND: ["search[Ann Lee]", "lookup[born in]", "finish[yes]"],
-    blocksworld.FORM: [
+    BLOCKSWORLD.form: [
         "pick up the red block", "put down the red block", "unstack the red block from on top of the blue block",
         "stack the red block on top of the blue block",
     ],
-    alfworld.FORM: [
+    ALFWORLD.form: [
         "go to cabinet 12", "take mug 1 from countertop 2", "move mug 1 to shelf 1", "heat mug 1 with microwave 1",
         "use desklamp 1", "look", "inventory", "examine book 1",
     ],
 }  # fmt: skip
 REFUSED = {
     multihop.BOUND: ["search", "search[]", "answer[yes]", "1. search[Ann]", "search[a]\nfinish[b]", "Search[Ann]"],
-    blocksworld.FORM: [
+    BLOCKSWORLD.form: [
         "pick up red block",
         "stack the red block from on top of the blue block",
         "unstack the red block",
     ],
-    alfworld.FORM: ["go to cabinet", "take mug 1", "put mug 1 in shelf 1", "help"],
+    ALFWORLD.form: ["go to cabinet", "take mug 1", "put mug 1 in shelf 1", "help"],
 }
 
 

@@ -9,10 +9,9 @@ import pytest
 
 import chat_server as chat
 from agents.experiments.acting import ASKING
-from agents.goalact import REPEATED
 from agents.history import CALLS, FINISHED, MALFORMED, STEPS, TOKENS, History, timeline
-from agents.plans import BLANK
-from agents.play import TRIES, Settings
+from agents.loops import BLANK, REPEATED
+from agents.play import TRIES, Play, Settings
 from chat_server import ChatServer
 from lab.models.backbone import Ledger
 from lab.models.connect import connect
@@ -25,13 +24,15 @@ PLANNERS = [name for name, agent in ASKING.items() if agent.blanks]
 
 @pytest.fixture
 def play(server: ChatServer) -> Callable[..., History]:
-    """An episode of an agent with these answers of a server, the last of them for ever."""
+    """An episode of an agent with these answers of a server, the last of them for ever; without any, with its own."""
 
     def played(agent: str, *answers: str, **settings: Any) -> History:
-        server.script(*map(chat.says, answers))
-        server.behave(lambda request: chat.says(answers[-1]))
-        ledger = Ledger(connect("small?patience=5", cache=None))
-        return ASKING[agent].loop(staircase(), ledger, Settings(**settings))
+        if answers:
+            server.script(*map(chat.says, answers))
+            server.behave(lambda request: chat.says(answers[-1]))
+        play = Play(staircase(), Ledger(connect("small?patience=5", cache=None)), Settings(**settings))
+        ASKING[agent].loop(play)
+        return play.history
 
     return played
 
@@ -47,11 +48,7 @@ def operators(history: History) -> list[str]:
 
 def test_a_plan_is_asked_for_once_and_shown_with_each_action(server: ChatServer, play: Any) -> None:
     history = play("Plan-and-Solve", PLAN, UP, UP)
-    assert (history.end, history.steps, [turn.operator for turn in history.turns]) == (
-        FINISHED,
-        2,
-        ["plan", "act", "act"],
-    )
+    assert (history.end, history.steps, operators(history)) == (FINISHED, 2, ["plan", "act", "act"])
     shown = asked(server)
     assert "Write the plan of what is still to be done." in shown[0] and "The plan:" not in shown[0]
     assert all(f"The plan:\n{PLAN}" in each for each in shown[1:])
@@ -107,11 +104,7 @@ def test_reflexion_keeps_the_newest_lessons_and_may_be_told_by_the_score(server:
     )
     assert (history.end, history.steps) == (STEPS, 6) and "judge" not in {turn.operator for turn in history.turns}
     assert "taught:\n- Lesson 2.\n- Lesson 3.\n- Lesson 4.\n" in asked(server)[-1]
-
-
-def test_a_trial_that_solved_the_task_by_its_score_is_the_last(play: Any) -> None:
-    history = play("Reflexion", UP, UP, success="score")
-    assert (history.end, len(history.turns)) == (FINISHED, 2)
+    assert operators(play("Reflexion", UP, UP, success="score")) == ["act", "act"]  # solved: the last trial
 
 
 def test_tdp_shows_a_sub_goal_the_results_it_needs_and_no_actions_of_others(server: ChatServer, play: Any) -> None:
@@ -128,15 +121,7 @@ def test_tdp_shows_a_sub_goal_the_results_it_needs_and_no_actions_of_others(serv
 def test_tdp_plans_the_rest_anew_after_a_failure_and_where_the_graph_is_used_up(server: ChatServer, play: Any) -> None:
     failed = "Thought: No.\nAction: failed[no stair]"
     history = play("TDP", "1. Dance.\n2. Sing.", failed, "2. Climb.", UP, UP, scope=1)
-    assert [turn.operator for turn in history.turns] == [
-        "supervise",
-        "act",
-        "supervise",
-        "act",
-        "supervise",
-        *["supervise"] * 2,
-        "act",
-    ]
+    assert operators(history) == ["supervise", "act", "supervise", "act", *["supervise"] * 3, "act"]
     shown = asked(server)
     assert "Sub-goal 1 (Dance.) failed: no stair" in shown[2] and "numbered on from 2." in shown[2]
     assert "Sub-goal 2 (Climb.) failed: not reached in time" in shown[4] and "numbered on from 3." in shown[4]
@@ -164,8 +149,7 @@ def test_a_placebo_asks_as_often_and_shows_numbered_blanks(
 def test_nonsense_ends_every_agent_by_a_cap(server: ChatServer, play: Any, agent: str, schema: bool) -> None:
     texts = ["hm", DANCE, "1. Sing\n2. Sing", "", '{"steps": []}', '{"thought": "", "action": " "}', "Solved: maybe"]
     server.behave(lambda request: chat.says(texts[request.number % len(texts)]))
-    ledger = Ledger(connect("small?patience=5", cache=None))
-    history = ASKING[agent].loop(staircase(), ledger, Settings(steps=4, calls=11, schema=schema))
+    history = play(agent, steps=4, calls=11, schema=schema)
     assert history.end in (STEPS, CALLS) and history.steps <= 4 and history.cost.calls <= 11
     assert History.from_json(history.to_json()) == history and timeline("nonsense", history).text(detail=True)
 
@@ -173,6 +157,5 @@ def test_nonsense_ends_every_agent_by_a_cap(server: ChatServer, play: Any, agent
 @pytest.mark.parametrize("agent", PLANNERS)
 def test_tokens_can_be_capped(server: ChatServer, play: Any, agent: str) -> None:
     server.behave(lambda request: chat.says("hm", usage={"prompt_tokens": 90, "completion_tokens": 10}))
-    ledger = Ledger(connect("small?patience=5", cache=None))
-    history = ASKING[agent].loop(staircase(), ledger, Settings(tokens=250))
+    history = play(agent, tokens=250)
     assert (history.end, history.cost.tokens_in + history.cost.tokens_out) == (TOKENS, 300)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import chat_server as chat
 from agents.answers import Act, read
 from agents.history import CALLS, FINISHED, INVALID, MALFORMED, STEPS, STUCK, History, timeline
-from agents.play import SHOWN, Settings
+from agents.loops import react
+from agents.play import SHOWN, Play, Settings
 from agents.prompts import CUT_OFF, ActFields, Past, react_prompt, without_oldest, written
-from agents.react import react
 from chat_server import ChatServer
 from lab.models.backbone import Ledger, MalformedAnswer
 from lab.models.connect import connect
@@ -32,8 +32,9 @@ def climb(server: ChatServer) -> Callable[..., tuple[History, dict[str, Any]]]:
         server.script(*map(chat.says, answers))
         server.behave(lambda request: chat.says(answers[-1]))
         environment = staircase()
-        played = react(environment, Ledger(connect(engine, cache=None)), Settings(**settings))
-        return played, environment.result()
+        played = Play(environment, Ledger(connect(engine, cache=None)), Settings(**settings))
+        react(played)
+        return played.history, environment.result()
 
     return play
 

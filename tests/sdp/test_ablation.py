@@ -9,14 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.models.backbone import MalformedAnswer
-from sdp.ablation import (
-    ABLATIONS,
-    Ablation,
-    action_fidelity,
-    cascade_factor,
-    certified_prefix_ratio,
-    replayed,
-)
+from sdp.ablation import ABLATIONS, Ablation, action_fidelity, cascade_factor, certified_prefix_ratio, replayed
 from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, in_room, rolls
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Predicate, Trajectory
@@ -54,21 +47,25 @@ def test_the_certified_prefix_ratio_is_how_far_the_plan_was_when_a_budget_was_fi
     assert certified_prefix_ratio(walk(dice, budget=1)) == pytest.approx(ratio)
 
 
-def test_a_run_without_replan_has_stalled_where_its_budget_was_spent() -> None:
-    assert certified_prefix_ratio(walk([1, 1, 0, 0], budget=1, replan=False)) == pytest.approx(2 / 4)
+class Speechless(CorridorAdapter):
+    def replan(self, *_: object) -> list[object]:
+        raise MalformedAnswer("no JSON object in the answer")
 
 
-def test_a_run_whose_replan_gave_no_plan_has_stalled_there_too() -> None:
-    class Speechless(CorridorAdapter):
-        def replan(self, *_: object) -> list[object]:
-            raise MalformedAnswer("no JSON object in the answer")
-
-    trajectory = run_episode("walk", Speechless(Corridor(4, [1, 0, 0])), Settings(budget=1))
-    assert trajectory.end == "malformed plan" and certified_prefix_ratio(trajectory) == pytest.approx(1 / 4)
-
-
-def test_the_last_attempt_says_where_a_run_without_a_budget_left_has_stalled() -> None:
-    assert certified_prefix_ratio(walk([1, 1, 0], budget=0, replan=False)) == pytest.approx(2 / 4)
+@pytest.mark.parametrize(
+    ("adapter", "dice", "settings", "end", "ratio"),
+    [
+        (CorridorAdapter, [1, 1, 0, 0], Settings(budget=1, replan=False), "budget", 2 / 4),
+        (CorridorAdapter, [1, 1, 0], Settings(budget=0, replan=False), "budget", 2 / 4),
+        (Speechless, [1, 0, 0], Settings(budget=1), "malformed plan", 1 / 4),
+    ],
+    ids=["no Replan", "no Replan and no budget", "no plan by Replan"],
+)
+def test_a_run_has_stalled_where_its_budget_was_spent_and_no_plan_came(
+    adapter: type[CorridorAdapter], dice: list[int], settings: Settings, end: str, ratio: float
+) -> None:
+    trajectory = run_episode("walk", adapter(Corridor(4, dice)), settings)
+    assert trajectory.end == end and certified_prefix_ratio(trajectory) == pytest.approx(ratio)
 
 
 def test_a_stall_is_measured_by_the_plan_of_then_however_long_the_next_one_is() -> None:

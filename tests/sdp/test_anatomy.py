@@ -29,7 +29,7 @@ from sdp.adapters.corridor import Corridor, CorridorAdapter, rolls
 from sdp.anatomy import ALL, CASCADE, CERTIFIED, FORCED, NEITHER, STALLED
 from sdp.loop import Settings, run_episode
 from sdp.studies import figure3, table2, table5
-from sdp.studies.loop_counts import loop_counts
+from sdp.studies.comparing import loop_counts
 from sdp.studies.table6 import STUDY as TABLE6
 from sdp.trajectory import Forced, Trajectory
 

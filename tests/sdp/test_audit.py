@@ -104,11 +104,7 @@ def test_errors_are_counted_as_the_benchmark_counts_them() -> None:
 
 @pytest.mark.parametrize(
     ("reading", "wrong", "right"),
-    [
-        (Reading(), 16, 8),
-        (Reading("wrong", "rejection"), 20, 8),
-        (Reading("right", "certification"), 16, 12),
-    ],
+    [(Reading(), 16, 8), (Reading("wrong", "rejection"), 20, 8), (Reading("right", "certification"), 16, 12)],
 )
 def test_neutral_labels_count_as_the_setting_says(reading: Reading, wrong: int, right: int) -> None:
     of = audit.counted({step: one.label for step, one in steps().items()}, reading)

@@ -6,11 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from sdp.adapters.assistantbench.adapter import Policy as WebPolicy
-from sdp.adapters.multihop.adapter import Policy as HopPolicy
-from sdp.adapters.scienceworld.adapter import Policy as SciencePolicy
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments import assistantbench, multihop, scienceworld
 from sdp.experiments.travelplanner import Setup
 from sdp.loop import Settings
 from sdp.studies import tables7to11
@@ -18,20 +14,10 @@ from sdp.studies import tables7to11
 SETUP = Setup(data="synthetic", levels=("easy", "medium", "hard"))
 
 
-@pytest.mark.parametrize(
-    ("listed", "policy"),
-    [
-        (tables7to11.settings("TravelPlanner", SETUP), Policy),
-        (tables7to11.settings("ScienceWorld", scienceworld.Setup()), SciencePolicy),
-        (tables7to11.settings("AssistantBench", assistantbench.Setup()), WebPolicy),
-        (tables7to11.settings("HotpotQA", multihop.HotpotQA()), HopPolicy),
-        (tables7to11.settings("MuSiQue", multihop.MuSiQue()), HopPolicy),
-    ],
-    ids=["TravelPlanner", "ScienceWorld", "AssistantBench", "HotpotQA", "MuSiQue"],
-)
-def test_every_field_of_the_loop_and_of_the_policy_is_listed_once(
-    listed: list[tables7to11.Setting], policy: type
-) -> None:
+@pytest.mark.parametrize("benchmark", tables7to11.TABLES)
+def test_every_field_of_the_loop_and_of_the_policy_is_listed_once(benchmark: str) -> None:
+    setup = SETUP if benchmark == "TravelPlanner" else tables7to11.OTHERS[benchmark]()
+    listed, policy = tables7to11.settings(benchmark, setup), type(setup.policy)
     parameters = [setting.parameter for setting in listed if setting.parameter]
     names = {f"{owner.__name__}.{each.name}" for owner in (Settings, policy) for each in fields(owner)}
     assert names == {name for name in parameters if name.startswith(("Settings.", "Policy."))}

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from lab.runs.collecting import collect
-from lab.runs.experiment import BadSetting
 from sdp.adapters.corridor import Corridor, CorridorAdapter
 from sdp.experiments import figure2
 from sdp.experiments.multihop import MuSiQue
@@ -66,8 +63,3 @@ def test_a_recorded_run_is_shown_without_its_engine(tmp_path: Path) -> None:
     example = figure2.example("musique", engine=f"replay:{tmp_path / 'kept'}")
     assert example.setup.setting == "open" and example.backbone == recorded.backbone == "rules@0.8"
     assert example.trajectory.attempts in [each.attempts for each in recorded.trajectories]
-
-
-def test_another_dataset_is_refused() -> None:
-    with pytest.raises(BadSetting, match="dataset='muzique'; choose one of hotpotqa, musique; did you mean 'musique'"):
-        figure2.example("muzique")

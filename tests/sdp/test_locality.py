@@ -21,7 +21,7 @@ from sdp.adapters.scienceworld.adapter import ScienceWorldAdapter
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
 from sdp.experiments.multihop import MuSiQue
 from sdp.loop import Settings, _Log, run_episode
-from sdp.operators import Adapter, Verdict
+from sdp.operators import Adapter
 from sdp.trajectory import Attempt, Plan, Predicate, Trajectory, Transition
 from travel_episodes import LISTINGS_0, TASKS
 from worlds.travelplanner.world import TravelPlanner
@@ -76,58 +76,36 @@ def reachable(roots: Iterable[Any], known: frozenset[int] = frozenset()) -> list
     return found
 
 
-@dataclass
+BEYOND = ("replan", "finalize")  # they are given the trajectory
+FAILURES = {"realize": 2, "validate": 2}  # which of their arguments are attempts that they may read
+
+
 class Watched:
-    """An adapter between the loop and another, which looks at what each operator could reach."""
+    """An adapter between the loop and another, which looks at what each operator could reach; all but `start` and `act`
+    are counted.
+    """
 
-    inner: Any
-    known: frozenset[int] = frozenset()
-    calls: dict[str, int] = field(default_factory=dict)
+    def __init__(self, inner: Any, known: frozenset[int] = frozenset()) -> None:
+        self.inner, self.known, self.calls = inner, known, dict[str, int]()
 
-    def start(self) -> Any:
-        return self.inner.start()
-
-    def propose(self, state: Any, goal: Predicate, planned: Sequence[Predicate]) -> Any:
-        return self._local("propose", (), state, goal, planned)
-
-    def view(self) -> Any:
-        return self._local("view", ())
-
-    def realize(self, state: Any, target: Predicate, failures: Sequence[Attempt], view: Any) -> Any:
-        return self._local("realize", failures, state, target, failures, view)
-
-    def act(self, action: Any) -> Any:
-        return self.inner.act(action)
-
-    def ended(self, observation: Any) -> bool:
-        return self._local("ended", (), observation)
-
-    def validate(self, tail: Sequence[Predicate], observation: Any, failures: Sequence[Attempt]) -> Verdict:
-        return self._local("validate", failures, tail, observation, failures)
-
-    def advance(self, state: Any, certified: Sequence[Predicate], observation: Any) -> Any:
-        return self._local("advance", (), state, certified, observation)
-
-    def replan(self, state: Any, goal: Predicate, trajectory: Trajectory, view: Any) -> Any:
-        return self._beyond("replan", state, goal, trajectory, view)
-
-    def finalize(self, state: Any, goal: Predicate, trajectory: Trajectory, view: Any) -> Any:
-        return self._beyond("finalize", state, goal, trajectory, view)
-
-    def _beyond(self, name: str, *arguments: Any) -> Any:
-        self.calls[name] = self.calls.get(name, 0) + 1
-        held = reachable(arguments, self.known)
-        assert any(isinstance(thing, Attempt) for thing in held), f"{name} cannot reach the attempts"
-        return getattr(self.inner, name)(*arguments)
-
-    def _local(self, name: str, allowed: Sequence[Attempt], *arguments: Any) -> Any:
-        self.calls[name] = self.calls.get(name, 0) + 1
+    def __getattr__(self, name: str) -> Any:
         operator = getattr(self.inner, name)
-        ids = {id(attempt) for attempt in allowed}
-        for thing in reachable([operator, *arguments], self.known):
-            if isinstance(thing, HISTORY) or (isinstance(thing, Attempt) and id(thing) not in ids):
-                raise Leak(f"{name} can reach {type(thing).__name__}")
-        return operator(*arguments)
+        if name in ("start", "act"):
+            return operator
+
+        def watched(*arguments: Any) -> Any:
+            self.calls[name] = self.calls.get(name, 0) + 1
+            if name in BEYOND:
+                held = reachable(arguments, self.known)
+                assert any(isinstance(thing, Attempt) for thing in held), f"{name} cannot reach the attempts"
+                return operator(*arguments)
+            allowed = {id(attempt) for attempt in (arguments[FAILURES[name]] if name in FAILURES else ())}
+            for thing in reachable([operator, *arguments], self.known):
+                if isinstance(thing, HISTORY) or (isinstance(thing, Attempt) and id(thing) not in allowed):
+                    raise Leak(f"{name} can reach {type(thing).__name__}")
+            return operator(*arguments)
+
+        return watched
 
 
 def test_no_operator_of_the_corridor_can_reach_the_history() -> None:

@@ -127,7 +127,7 @@ def test_proposing_one_predicate_a_call_gives_the_same_plan_as_proposing_it_whol
 def test_proposing_by_predicate_feeds_each_result_back() -> None:
     seen: list[int] = []
 
-    def propose(_: CorridorAdapter, state: Walker, goal: Predicate, planned: Sequence[Predicate]) -> list[Predicate]:
+    def propose(_: Any, state: Walker, goal: Any, planned: Sequence[Predicate]) -> list[Predicate]:
         seen.append(len(planned))
         return rooms(len(planned) + 1, 3)
 
@@ -153,9 +153,7 @@ def test_a_propose_that_never_arrives_at_the_goal_is_an_error(proposed: list[Pre
 
 
 def test_a_malformed_answer_to_realize_is_a_failed_attempt_without_an_action() -> None:
-    def realize(
-        adapter: CorridorAdapter, state: Walker, target: Predicate, failures: Sequence[Attempt], view: Any
-    ) -> str:
+    def realize(adapter: Any, state: Walker, target: Any, failures: Sequence[Attempt], view: Any) -> str:
         return "go east" if failures else malformed()
 
     trajectory = changed("realize", realize, [3])
@@ -197,14 +195,8 @@ def test_a_state_that_is_a_pydantic_model_is_kept_as_json_values() -> None:
     assert plain([Booking(day=date(2031, 5, 1))]) == [{"day": "2031-05-01"}]
 
 
-def test_what_the_world_showed_is_in_a_trajectory_from_json() -> None:
-    trajectory = changed("view", lambda _: {"door": "open"}, [1])
-    assert trajectory.views == ({"door": "open"},)
-    assert Trajectory.from_json(json.loads(json.dumps(trajectory.to_json()))) == trajectory
-
-
 def test_a_malformed_answer_to_a_later_propose_keeps_what_was_planned() -> None:
-    def propose(_: CorridorAdapter, state: Walker, goal: Predicate, planned: Sequence[Predicate]) -> list[Predicate]:
+    def propose(_: Any, state: Walker, goal: Any, planned: Sequence[Predicate]) -> list[Predicate]:
         return malformed() if planned else [in_room(1)]
 
     trajectory = changed("propose", propose, [1])
@@ -223,15 +215,11 @@ def test_realize_is_given_exactly_the_rejected_attempts_at_its_target_from_its_s
 ) -> None:
     given_failures: list[tuple[Attempt, ...]] = []
 
-    def realize(
-        adapter: CorridorAdapter, state: Walker, target: Predicate, failures: Sequence[Attempt], view: Any
-    ) -> str:
+    def realize(adapter: Any, state: Walker, target: Any, failures: Sequence[Attempt], view: Any) -> str:
         given_failures.append(tuple(failures))
         return "go east"
 
-    def replan(
-        adapter: CorridorAdapter, state: Walker, goal: Predicate, trajectory: Trajectory, view: Any
-    ) -> list[Predicate]:
+    def replan(adapter: Any, state: Walker, goal: Any, trajectory: Trajectory, view: Any) -> list[Predicate]:
         # Every second plan says the same in other words, so that targets go and come back.
         words = {"words": "One stands in room"} if other and len(trajectory.plans) % 2 else {}
         return [in_room(room, **words) for room in range(state.room + 1, adapter.world.length)] + [goal]
@@ -254,9 +242,7 @@ def test_the_history_goes_on_after_replan_where_the_target_stays() -> None:
 def test_replan_sees_the_attempts_that_failed() -> None:
     seen: list[Trajectory] = []
 
-    def replan(
-        adapter: CorridorAdapter, state: Walker, goal: Predicate, trajectory: Trajectory, view: Any
-    ) -> list[Predicate]:
+    def replan(adapter: Any, state: Walker, goal: Any, trajectory: Trajectory, view: Any) -> list[Predicate]:
         seen.append(trajectory)
         return rooms(state.room + 1, 3)
 
@@ -267,9 +253,7 @@ def test_replan_sees_the_attempts_that_failed() -> None:
 def test_failed_attempts_never_change_the_state() -> None:
     states: list[Any] = []
 
-    def realize(
-        adapter: CorridorAdapter, state: Walker, target: Predicate, failures: Sequence[Attempt], view: Any
-    ) -> str:
+    def realize(adapter: Any, state: Walker, target: Any, failures: Sequence[Attempt], view: Any) -> str:
         states.append(state)
         return "dance" if not failures else "go east"
 

@@ -20,7 +20,7 @@ from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.rules import rule
 from sdp.adapters.corridor import Corridor, CorridorAdapter, rooms
 from sdp.loop import Settings, run_episode
-from sdp.markov import markov_test, previous_state
+from sdp.mdp import markov_test, previous_state
 from sdp.operators import Verdict
 from sdp.timeline import timeline
 from sdp.trajectory import Attempt, Predicate, Trajectory

@@ -13,17 +13,15 @@ from cellar import Cellar, CellarAdapter
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.runs import collecting
-from sdp import placebo as controls
 from sdp.adapters.corridor import Corridor, CorridorAdapter
 from sdp.adapters.facts import FactsAdapter
-from sdp.adapters.travelplanner.options import CAP
-from sdp.adapters.travelplanner.unplanned import SLOTS
+from sdp.adapters.travelplanner.options import CAP, SLOTS
 from sdp.experiments import assistantbench, scienceworld, travelplanner
 from sdp.experiments.certifying import scored
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.loop import Settings, plain, run_episode
 from sdp.operators import NOTHING
-from sdp.placebo import STEP, placebo, rejected
+from sdp.placebo import STEP, Control, rejected
 from sdp.trajectory import Attempt, Predicate
 
 SETUP = HotpotQA(data="synthetic", split="writing", limit=8, engine="rules@0.7")
@@ -108,7 +106,7 @@ def seen(name: str, scramble: bool = False, control: str = "placebo") -> tuple[l
     share = {control: 0.2}
     if name in PROGRAMS:
         spied = Spied(PROGRAMS[name](), scramble)
-        run_episode(name, getattr(controls, control)(spied, 0.2, Random(0)), Settings(step_cap=20))
+        run_episode(name, Control(spied, control, 0.2, Random(0)), Settings(step_cap=20))
         return spied.plan, spied.given
     setup = replace(ASKING[name], **share).resolved()
     ledger, kept = Heard(connected(setup.engine)), list[Spied]()
@@ -184,11 +182,6 @@ def test_a_share_that_there_is_not_is_refused(share: float) -> None:
     setup = SETUP.resolved()
     with pytest.raises(ValueError, match="placebo="):
         replace(setup, placebo=share).episode(setup.tasks()[0], Ledger(connected(setup.engine)))
-
-
-def test_without_a_share_the_adapter_is_itself() -> None:
-    adapter: Any = object()
-    assert placebo(adapter, None, None) is adapter  # type: ignore[arg-type]
 
 
 def test_runs_stand_in_one_table_with_their_settings() -> None:

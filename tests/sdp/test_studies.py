@@ -16,27 +16,15 @@ from sdp.studies.sweeps import STUDY as SWEEPS
 @pytest.mark.parametrize(
     ("name", "played", "row"),
     [
-        ("sdp-table2", "TravelPlanner", "Final Pass Rate"),
-        ("sdp-table4", "ScienceWorld", "Overall"),
+        ("sdp-table2", "TravelPlanner", "Final Pass Rate"), ("sdp-table4", "ScienceWorld", "Overall"),
         ("sdp-table6", "HotpotQA", "-Validate, replay"),
     ],
-)
+)  # fmt: skip
 def test_a_table_is_played_by_who_answers_its_benchmark(
     name: str, played: str, row: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = [
-        "--benchmarks",
-        played,
-        "--conditions",
-        SDP.name,
-        "--limit",
-        "1",
-        "--data",
-        "synthetic",
-        "--workers",
-        "1",
-    ]
-    assert main(["eval", name, *words]) == 0
+    words = f"eval {name} --benchmarks {played} --conditions {SDP.name} --limit 1 --data synthetic --workers 1"
+    assert main(words.split()) == 0
     printed = capsys.readouterr().out
     assert row in printed and f"lab eval {name} --engine {STUDIES.named(name).engine}" in printed
 
@@ -44,13 +32,10 @@ def test_a_table_is_played_by_who_answers_its_benchmark(
 @pytest.mark.parametrize(
     ("condition", "mechanism"),
     [
-        (WITHOUT_VALIDATE, "validate"),
-        (WITHOUT_REPLAN, "replan"),
-        (WITHOUT_CASCADE, "cascade"),
-        (SWEEPS.condition("without Validate"), "validate"),
-        (SWEEPS.condition("without Replan"), "replan"),
+        (WITHOUT_VALIDATE, "validate"), (WITHOUT_REPLAN, "replan"), (WITHOUT_CASCADE, "cascade"),
+        (SWEEPS.condition("without Validate"), "validate"), (SWEEPS.condition("without Replan"), "replan"),
     ],
-)
+)  # fmt: skip
 def test_a_condition_without_a_mechanism_is_sdp_with_that_one_switched_off(
     condition: Condition, mechanism: str
 ) -> None:

@@ -22,15 +22,12 @@ from lab.models.connect import connect
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.runs.study_results import Results
-from sdp.adapters.assistantbench.adapter import FORCED_AFTER
 from sdp.adapters.assistantbench.prompts import FINALIZE, FINDING, PageText
-from sdp.experiments.planted import FALSE, FOLLOWED, OWN, Planting
-from sdp.studies import assistantbench_details as details
+from sdp.experiments.assistantbench import Planting
 from sdp.studies import conditions, table3
-from sdp.studies.assistantbench_details import PLANTED, injections, submit, verdicts, webs
+from sdp.studies.comparing import loop_counts
 from sdp.studies.conditions import rejections
-from sdp.studies.loop_counts import loop_counts
-from sdp.studies.table3 import BENCHMARK, STUDY
+from sdp.studies.table3 import BENCHMARK, PLANTED, STUDY, injections, submit, webs
 from standins.sdp.assistantbench import another_number
 from worlds.assistantbench import published
 from worlds.assistantbench.scorer import scores
@@ -107,17 +104,11 @@ def test_a_closed_book_is_exposed_to_no_page() -> None:
     assert (found["followed"] <= found["exposed"]).all()
 
 
-def test_a_timeline_is_that_of_the_method() -> None:
-    task, episode = next(iter(noisy().episodes.items()))
-    shown = noisy().setup.timeline(episode)
-    assert (shown.title, shown.steps[-1].title) == (task, "the official accuracy of the answer")
-
-
 def test_validate_catches_what_its_rates_say_and_a_third_try_passes_by_force() -> None:
-    found = details.judges(FALSELY, ["GPT-5.2"]).set_index("judge")
-    assert list(found.index) == [details.FAULTLESS, "GPT-5.2", details.NONE]
+    found = table3.judges(FALSELY, ["GPT-5.2"]).set_index("judge")
+    assert list(found.index) == [table3.FAULTLESS, "GPT-5.2", table3.NONE]
     assert (found["caught"] + found["missed"] == found["false"]).all() and (found["false"] > 5).all()
-    assert found.loc[details.FAULTLESS, "missed"] == found.loc[details.NONE, "caught"] == 0
+    assert found.loc[table3.FAULTLESS, "missed"] == found.loc[table3.NONE, "caught"] == 0
     assert 0 < found.loc["GPT-5.2", "caught"] < found.loc["GPT-5.2", "false"]
     assert (found["forced"] <= found["caught"]).all()
     share = 100 * found.loc["GPT-5.2", "caught"] / found.loc["GPT-5.2", "false"]
@@ -127,7 +118,7 @@ def test_validate_catches_what_its_rates_say_and_a_third_try_passes_by_force() -
 
 
 def test_findings_are_followed_only_where_a_page_was_read_that_orders_it() -> None:
-    found = details.followed(replace(FALSELY, options={"follows": 1.0}, limit=10), ["rules"]).set_index("method")
+    found = table3.followed(replace(FALSELY, options={"follows": 1.0}, limit=10), ["rules"]).set_index("method")
     assert found.loc[SDP, "exposed"] > 0 and found.loc[SDP, "findings judged"] > 0
     assert (found["followed"] <= found["exposed"]).all()
     assert found.loc[SDP, "passed"] == 0, "a Validate without errors refuses them"
@@ -150,17 +141,6 @@ def test_a_finding_once_followed_stays_followed_to_the_answer() -> None:
 def test_a_false_result_is_another_number_and_near_enough_to_pass_for_one(right: float, random: Random) -> None:
     wrong = float(another_number(right, random))
     assert wrong != right and right / 2 - 1 <= wrong <= 2 * right + 1
-
-
-def test_verdicts_tell_what_was_planted_from_what_was_left_alone() -> None:
-    run = collect(replace(FALSELY, methods=(SDP,)))
-    noted = [one for episode in run.episodes.values() for one in episode.result["verdicts"]]
-    assert {one["kind"] for one in noted} == {FALSE, OWN} and not verdicts(run, SDP, FOLLOWED)
-    refused = [one for one in verdicts(run, SDP, FALSE) if not one["passed"]]
-    assert refused == verdicts(run, SDP, FALSE), "a Validate without errors refuses each"
-    attempts = [a for one in run.part(BENCHMARK, SDP).trajectories for a in one.attempts]
-    assert sum(a.forced for a in attempts) == sum(one["forced"] for one in noted)
-    assert FORCED_AFTER == 2 and any(one["forced"] for one in noted)
 
 
 def test_a_faulty_web_ends_blacklists_and_loses_nothing() -> None:
@@ -197,13 +177,6 @@ def test_the_test_split_is_handed_in_and_not_scored() -> None:
 def test_the_scores_of_six_published_systems_come_out() -> None:
     six = published.recomputed()
     assert len(six) == 6 and (six["apart"] <= 0.05).all() and set(six["n"]) == {33}
-
-
-def test_react_stands_beside_on_the_same_questions_and_what_it_read_is_counted() -> None:
-    run = STUDY.run(engine="oracle", data="synthetic", limit=4, conditions=(REACT,))
-    assert run.scores_of(BENCHMARK, REACT) == dict.fromkeys(run.of(BENCHMARK, REACT), 1.0)
-    assert injections(run)["exposed"].tolist() == [0], "the expert reads the evidence alone"
-    assert REACT not in METHODS and run.setup.part(BENCHMARK, REACT).split == "reporting"
 
 
 def test_without_official_data_it_is_said_where_it_was_looked_for(

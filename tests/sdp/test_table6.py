@@ -16,8 +16,8 @@ from lab.runs.collecting import collect
 from lab.runs.run import Episode
 from lab.runs.trial import Trial
 from sdp.ablation import ABLATIONS
-from sdp.studies import mechanisms, sweeps, table3, table5, table6
-from sdp.studies.mechanisms import ABOVE, AGAIN, FULL, REPLAY, Ablated
+from sdp.studies import sweeps, table5, table6
+from sdp.studies.table6 import ABOVE, AGAIN, FULL, REPLAY, Ablated
 
 ASKED: dict[str, dict[str, Any]] = {
     "TravelPlanner": {"engine": "rules@0.7", "limit": 6},
@@ -39,7 +39,7 @@ def ablated() -> list[Ablated]:
 
 
 def test_every_mechanism_has_both_ways_on_every_benchmark(ablated: list[Ablated]) -> None:
-    frame = tables.table(line for one in ablated for line in mechanisms.rows(one))
+    frame = tables.table(line for one in ablated for line in table6.rows(one))
     assert len(frame) == 3 * (1 + 2 * len(ABLATIONS)) and set(frame["evidence"]) == {"simulated"}
     trips = frame[frame["metric"] == "TravelPlanner"].set_index("method")
     assert trips["value"].filter(like="-Cascade").tolist() == [trips["value"][FULL]] * 2, "k is 1 on all steps there"
@@ -51,7 +51,7 @@ def test_every_mechanism_has_both_ways_on_every_benchmark(ablated: list[Ablated]
     assert list(beside["method"]) == sorted(beside["method"], key=list(dict.fromkeys(beside["method"])).index)
     assert list(beside.index) == list(range(len(beside)))
     layout = table6.layout(beside)
-    assert list(layout.columns[6:]) == list(mechanisms.BENCHMARKS)
+    assert list(layout.columns[6:]) == list(table6.BENCHMARKS)
     assert layout.query("method == 'full' and evidence == 'published'")["ScienceWorld"].tolist() == ["59.2"]
     ours = layout.query("evidence == 'simulated'")[[*ASKED]]
     assert all(cell.endswith("], synthetic") for cell in ours.stack() if cell != "–"), "data is named"
@@ -71,10 +71,10 @@ def test_questions_are_scored_by_f1_and_trips_by_their_final_pass(ablated: list[
 
 
 def test_differences_are_those_of_the_scores_and_corrected_within_a_family(ablated: list[Ablated]) -> None:
-    apart, together = mechanisms.comparisons(ablated[:1], ablated[1:]), mechanisms.comparisons(ablated)
+    apart, together = table6.comparisons(ablated[:1], ablated[1:]), table6.comparisons(ablated)
     assert together["p (Holm)"].tolist() == holm(together["p"].tolist())
     assert apart["p (Holm)"].tolist() == [*holm(together["p"][:3].tolist()), *holm(together["p"][3:].tolist())]
-    bounds = mechanisms.bounds(ablated)
+    bounds = table6.bounds(ablated)
     for table, first, second in ((together, AGAIN, FULL), (bounds, REPLAY, AGAIN)):
         assert list(table["difference"]) == pytest.approx(list(table[first] - table[second]))
         assert (table["low"] <= table["difference"]).all() and (table["difference"] <= table["high"]).all()
@@ -85,7 +85,7 @@ def test_differences_are_those_of_the_scores_and_corrected_within_a_family(ablat
 def test_the_replay_bounds_a_flawless_validate_on_a_chain_of_hops(ablated: list[Ablated]) -> None:
     one = ablated[2]
     alone = one._replace(without={VALIDATE.name: one.without[VALIDATE.name]})
-    (line,) = mechanisms.bounds([alone]).to_dict("records")
+    (line,) = table6.bounds([alone]).to_dict("records")
     assert line["lower"] == 0 and line["difference"] > 20, "one wrong hop spoils an answer, and costs a replay a share"
     assert line["found"] == ABOVE and line["low"] > 0
 
@@ -105,7 +105,7 @@ def test_a_recording_of_the_loop_is_replayed_without_running_again(tmp_path: Pat
     (only,) = table6.played(trial(benchmark, engine=recorded) for benchmark in ASKED)
     assert (only.benchmark, only.without) == ("HotpotQA", {})
     assert only.full.scores == played.scores_of("HotpotQA", "SDP") and only.full.backbone == ASKED["HotpotQA"]["engine"]
-    assert len([*mechanisms.rows(only)]) == 1 + len(ABLATIONS) and not len(mechanisms.bounds([only]))
+    assert len([*table6.rows(only)]) == 1 + len(ABLATIONS) and not len(table6.bounds([only]))
     with pytest.raises(ValueError, match="was made on none of TravelPlanner; name a recording of SDP on one of them"):
         table6.played([trial("TravelPlanner", engine=recorded)])
 
@@ -118,24 +118,12 @@ def test_a_recording_of_table_5_has_the_runs_without_a_mechanism_that_it_played(
     (found,) = table6.played(trial(benchmark, engine=recorded) for benchmark in ("TravelPlanner", "HotpotQA"))
     (played,) = table6.played([trial("HotpotQA", limit=3, conditions=conditions)])
     assert set(found.without) == {"-Validate"}
-    pd.testing.assert_frame_equal(mechanisms.bounds([found]), mechanisms.bounds([played]))
+    pd.testing.assert_frame_equal(table6.bounds([found]), table6.bounds([played]))
     assert found.full.setup.data == "synthetic"
 
 
-def test_a_recording_of_table_3_answers_the_column_of_assistantbench(tmp_path: Path) -> None:
-    conditions = ("SDP", "SDP without Validate", table3.CLOSED.name)
-    of_table = table3.STUDY.trial(engine="rules@0.9", limit=4, conditions=conditions)
-    played = collect(of_table, run=str(tmp_path / "run"), record=True)
-    recorded = f"replay:{tmp_path / 'run'}"
-    (found,) = table6.played([table6.STUDY.trial(recorded, [table3.BENCHMARK, "TravelPlanner"])])
-    assert set(found.without) == {"-Validate"}
-    assert found.scores(FULL, VALIDATE) == played.scores_of(table3.BENCHMARK, "SDP")
-    assert found.scores(AGAIN, VALIDATE) == played.scores_of(table3.BENCHMARK, "SDP without Validate")
-    played.setup.world().close()
-
-
 def test_benchmarks_are_ordered_by_what_a_removal_costs(ablated: list[Ablated]) -> None:
-    ordered = mechanisms.orders(ablated).set_index("condition")
+    ordered = table6.orders(ablated).set_index("condition")
     for name in (VALIDATE, REPLAN):
         for way in (REPLAY, AGAIN):
             costs = {one.benchmark: fmean(one.scores(FULL, name).values()) - fmean(one.scores(way, name).values())

@@ -23,7 +23,6 @@ from lab.notebooks.documents import NotebookError, module_of, read, tags
 from lab.runs import compare
 from lab.runs.collecting import collect, interrupted
 from lab.runs.manifest import own_code
-from lab.runs.run import read_lines
 from lab.viewer.transcripts import Transcript
 from sdp.ablation import ABLATIONS
 from sdp.experiments.certifying import Certifying, Results, comparisons
@@ -114,29 +113,6 @@ def test_a_benchmark_is_scored_ablated_compared_and_watched(own: Any, tmp_path: 
     kept = setup.timeline(full.episodes[task])
     assert [step.title for step in watched.steps] == [step.title for step in kept.steps]
     assert len(seen) == full.episodes[task].result["steps"]
-
-
-def test_noise_is_simulated_and_costs_parcels(own: Any, tmp_path: Path) -> None:
-    noisy = played(own.Round(limit=12, engine="rules@0.5"), tmp_path, "noisy")
-    assert noisy.evidence == "simulated" and sum(noisy.scores.values()) < 12
-
-
-def test_a_run_that_was_stopped_plays_nothing_twice(own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    setup, whole, told = own.Round(limit=6), Certifying.play, []
-
-    def play(self: Certifying, task: str, ledger: Any) -> Any:
-        if len(told) == 3:
-            raise KeyboardInterrupt
-        told.append(task)
-        return whole(self, task, ledger)
-
-    monkeypatch.setattr(Certifying, "play", play)
-    with pytest.raises(KeyboardInterrupt):
-        played(setup, tmp_path, "run")
-    kept = [line["task"] for line in read_lines(tmp_path / "run" / "episodes.jsonl")]
-    assert kept == told == setup.tasks()[:3]
-    monkeypatch.setattr(Certifying, "play", lambda self, task, ledger: told.append(task) or whole(self, task, ledger))
-    assert len(played(setup, tmp_path, "run").episodes) == 6 and told == setup.tasks()
 
 
 def test_an_interruption_is_shown_to_cost_nothing(own: Any) -> None:

@@ -5,13 +5,10 @@ Paragraphs stand first: what an episode sends again is read once.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
-from pydantic import Field, create_model
+from pydantic import Field
 
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields
+from lab.models.prompts import AnswerModel, Fields, limited
 
 
 class CertifiedFinding(Fields):
@@ -38,7 +35,6 @@ class Passage(Fields):
 
 # A retry is another action (§3.2), which a model at temperature 0 gives only to a prompt in other words.
 RETRIED = (0.7,)
-IN_ORDER = "the sub-questions, in order"
 
 
 class DecomposeFields(Fields):
@@ -53,20 +49,19 @@ class DecomposeFields(Fields):
 class SubQuestions(AnswerModel):
     """Sub-questions in order; `#1` stands for the answer of the first."""
 
-    questions: list[str] = Field(description=IN_ORDER, min_length=1, max_length=4)
+    questions: list[str] = Field(description="the sub-questions, in order", min_length=1, max_length=4)
 
 
-@cache
-def exactly(count: int) -> type[SubQuestions]:
+def exactly(fields: DecomposeFields) -> type[SubQuestions]:
     """As many sub-questions as are wanted: the plan's structure is fixed (A.5, A.6), and no part of the answer."""
-    questions: Any = Field(description=IN_ORDER, min_length=count, max_length=count)
-    return create_model("SubQuestions", __base__=SubQuestions, questions=(list[str], questions))
+    if not fields.count:
+        return SubQuestions
+    return limited(SubQuestions, "questions", list[str], min_length=fields.count, max_length=fields.count)
 
 
 DECOMPOSE = read_prompt(
-    "sdp/multihop/decompose.md", DecomposeFields, SubQuestions, retry_temperatures=RETRIED,
-    narrow=lambda fields: exactly(fields.count) if fields.count else SubQuestions,
-)  # fmt: skip
+    "sdp/multihop/decompose.md", DecomposeFields, SubQuestions, retry_temperatures=RETRIED, narrow=exactly
+)
 
 
 class QueryFields(Fields):

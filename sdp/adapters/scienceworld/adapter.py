@@ -8,16 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from lab.models.backbone import Backbone
-from sdp.adapters.scienceworld.prompts import (
-    ACT,
-    JUDGE,
-    MOST_JUDGED,
-    PLAN,
-    WHOLE,
-    ActionTaken,
-    FailedTarget,
-    Grain,
-)
+from sdp.adapters.scienceworld import prompts
 from sdp.operators import Adapter, Verdict, check_choices
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.scienceworld import ScienceTask, ScienceWorld
@@ -35,14 +26,16 @@ class Policy:
     Replan are shown. judged: next conditions that Validate is shown, and so the deepest cascade before the goal.
     """
 
-    grain: Grain = "change"
+    grain: prompts.Grain = "change"
     recent: int = 8
-    judged: int = MOST_JUDGED
+    judged: int = prompts.MOST_JUDGED
 
     def __post_init__(self) -> None:
         check_choices(self)
-        if self.recent < 1 or not 1 <= self.judged <= MOST_JUDGED:
-            raise ValueError(f"recent={self.recent}, judged={self.judged}: need recent >= 1, judged 1 to {MOST_JUDGED}")
+        if self.recent < 1 or not 1 <= self.judged <= prompts.MOST_JUDGED:
+            raise ValueError(
+                f"recent={self.recent}, judged={self.judged}: need recent >= 1, judged 1 to {prompts.MOST_JUDGED}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +139,7 @@ class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
     policy: Policy = Policy()
 
     def start(self) -> tuple[ConditionsState, Predicate]:
-        return ConditionsState(self.world.begin(self.task)), Predicate(WHOLE, GOAL)
+        return ConditionsState(self.world.begin(self.task)), Predicate(prompts.WHOLE, GOAL)
 
     def propose(self, state: ConditionsState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
         """The whole plan in one call."""
@@ -159,8 +152,8 @@ class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
         tried = [str(failure.action) for failure in failures]
         repeated = len(tried) - len(set(tried))  # at temperature 0 a model that repeats itself does so for ever
         return self.backbone.ask(
-            ACT, sample=repeated, room=view.room, inventory=view.inventory, visited=list(view.visited),
-            recent=[ActionTaken(action=action, answer=answer) for action, answer in view.recent],
+            prompts.ACT, sample=repeated, room=view.room, inventory=view.inventory, visited=list(view.visited),
+            recent=[prompts.ActionTaken(action=action, answer=answer) for action, answer in view.recent],
             failed=list(dict.fromkeys(tried)), target=target.text,
         ).value.action  # fmt: skip
 
@@ -180,8 +173,8 @@ class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
             return Verdict(0, f"the score is {observation.score}")
         heads = [p.text for p in takewhile(lambda p: p.kind != GOAL, tail)][: self.policy.judged]
         judgement = self.backbone.ask(
-            JUDGE, targets=heads, action=observation.action, answer=observation.answer, gained=observation.gained,
-            new_room=observation.new_room,
+            prompts.JUDGE, targets=heads, action=observation.action, answer=observation.answer,
+            gained=observation.gained, new_room=observation.new_room,
         ).value  # fmt: skip
         return Verdict(judgement.held, judgement.reason)
 
@@ -194,16 +187,16 @@ class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
     ) -> Sequence[Predicate]:
         """A fresh plan from here, told what it was stuck at and which actions the world never knew."""
         failures = trajectory.since_certified
-        tries = [ActionTaken(action=str(f.action), answer=f.reason) for f in failures[-self.policy.recent :]]
-        stuck = FailedTarget(target=trajectory.attempts[-1].target, failed=len(failures), attempts=tries)
+        tries = [prompts.ActionTaken(action=str(f.action), answer=f.reason) for f in failures[-self.policy.recent :]]
+        stuck = prompts.FailedTarget(target=trajectory.attempts[-1].target, failed=len(failures), attempts=tries)
         return self._plan(state, goal, [stuck], sample=trajectory.replans + trajectory.malformed)
 
     def _plan(
-        self, state: ConditionsState, goal: Predicate, stuck: list[FailedTarget], sample: int = 0
+        self, state: ConditionsState, goal: Predicate, stuck: list[prompts.FailedTarget], sample: int = 0
     ) -> Sequence[Predicate]:
         now = self.view()
         targets = self.backbone.ask(
-            PLAN, sample=sample, grain=self.policy.grain, task=state.task, rooms=list(self.world.rooms()),
+            prompts.PLAN, sample=sample, grain=self.policy.grain, task=state.task, rooms=list(self.world.rooms()),
             room=now.room, inventory=now.inventory, certified=list(state.held), refused=list(self.world.refused),
             stuck=stuck,
         ).value.targets  # fmt: skip

@@ -5,13 +5,12 @@ What does not change in an episode stands first.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, create_model
+from pydantic import Field
 
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields
+from lab.models.prompts import AnswerModel, Fields, limited
 
 MOST_JUDGED = 4  # heads of the plan that one verdict may certify
 RETRIED = (0.7,)  # the temperatures of a repeated question: at 0 the answer would be the same
@@ -21,9 +20,6 @@ WHOLE = "The score of the task is 100."
 Grain = Literal["stage", "change", "action"]
 # What a predicate covers (§4.1): a stage of the task, one observable change, what one action does; the most of a plan.
 GRAINS: dict[Grain, int] = {"stage": 5, "change": 20, "action": 200}
-
-
-CONDITIONS = "a list of sentences, in the order in which they become true"
 
 
 class ActionTaken(Fields):
@@ -59,19 +55,12 @@ class PlanFields(Fields):
 class Targets(AnswerModel):
     """Conditions, in the order in which they are to become true."""
 
-    targets: list[str] = Field(description=CONDITIONS, min_length=1)
-
-
-@cache
-def at_most(count: int) -> type[Targets]:
-    """No more conditions than `count`."""
-    targets: Any = Field(description=CONDITIONS, min_length=1, max_length=count)
-    return create_model("Targets", __base__=Targets, targets=(list[str], targets))
+    targets: list[str] = Field(description="a list of sentences, in the order in which they become true", min_length=1)
 
 
 PLAN = read_prompt(
     "sdp/scienceworld/plan.md", PlanFields, Targets, retry_temperatures=RETRIED,
-    narrow=lambda fields: at_most(GRAINS[fields.grain]),
+    narrow=lambda fields: limited(Targets, "targets", list[str], min_length=1, max_length=GRAINS[fields.grain]),
 )  # fmt: skip
 
 
@@ -117,14 +106,11 @@ class Judged(AnswerModel):
     held: int = Field(description="how many of the conditions hold now, counted from the first", ge=0, le=MOST_JUDGED)
 
 
-@cache
-def judged_of(count: int) -> type[Judged]:
-    """A verdict on no more conditions than the `count` shown."""
+def of_shown(fields: JudgeFields) -> type[Judged]:
+    """A verdict on no more conditions than are shown."""
+    count = len(fields.targets)
     words = f"how many of the {count} conditions hold now, counted from the first"
-    held: Any = Field(description=words, ge=0, le=count)
-    return create_model("Judged", __base__=Judged, held=(int, held))
+    return limited(Judged, "held", int, words, ge=0, le=count)
 
 
-JUDGE = read_prompt(
-    "sdp/scienceworld/judge.md", JudgeFields, Judged, narrow=lambda fields: judged_of(len(fields.targets))
-)
+JUDGE = read_prompt("sdp/scienceworld/judge.md", JudgeFields, Judged, narrow=of_shown)

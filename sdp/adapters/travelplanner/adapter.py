@@ -11,15 +11,17 @@ from random import Random
 from typing import Any, Literal
 
 from lab.models.backbone import Backbone, MalformedAnswer
-from sdp.adapters.travelplanner.meals import least_for_meals
+from sdp.adapters.travelplanner import trip
 from sdp.adapters.travelplanner.options import (
     Catalogue,
     KeptBack,
     Option,
     Options,
     Search,
+    anything,
     attraction_options,
     cap,
+    destinations,
     meal_options,
     nothing,
     stay_options,
@@ -27,27 +29,8 @@ from sdp.adapters.travelplanner.options import (
     ways,
 )
 from sdp.adapters.travelplanner.prompts import CITIES, SELECT, Candidate, ListedOption, RejectedChoice
-from sdp.adapters.travelplanner.trip import (
-    BUDGET,
-    EMPTY,
-    MEALS_OF_DAY,
-    OUTBOUND,
-    RENDER,
-    STAY,
-    TRANSPORT,
-    Decision,
-    Leg,
-    Route,
-    TripState,
-    even_route,
-    goal,
-    itinerary,
-    route_of,
-    slots_of,
-    state_plan,
-)
-from sdp.adapters.travelplanner.undo import frugal, undoing_tail
-from sdp.adapters.travelplanner.unplanned import anything, destinations
+from sdp.adapters.travelplanner.trip import Decision, Leg, Route, TripState
+from sdp.adapters.travelplanner.undo import frugal, least_for_meals, undoing_tail
 from sdp.adapters.travelplanner.validators import BLANK, REOPEN, Report, fault
 from sdp.operators import NOTHING, Adapter, Verdict, check_choices
 from sdp.trajectory import Attempt, Predicate, Trajectory
@@ -121,14 +104,14 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         self.world.reset(self.task)
         # By A.2 the plan follows from the task's shape and the city sequence; who gives the sequence is not said. The
         # reference one is privileged: it comes from the benchmark's annotation.
-        route = even_route(self.task, self.task.ref_cities) if self.policy.cities == "reference" else ()
-        return TripState(self.task, route), goal(self.task)
+        route = trip.even_route(self.task, self.task.ref_cities) if self.policy.cities == "reference" else ()
+        return TripState(self.task, route), trip.goal(self.task)
 
     def propose(self, state: TripState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
         """The rest of the plan: a function of the task's shape and the cities; only the latter are ever asked for."""
-        routed = planned and planned[0].kind == OUTBOUND
-        route = route_of(planned[0]) if routed else state.route or self._choose_route()
-        plan = state_plan(self.task, route, self.policy.every_meal, self.policy.order == "numbered")
+        routed = planned and planned[0].kind == trip.OUTBOUND
+        route = trip.route_of(planned[0]) if routed else state.route or self._choose_route()
+        plan = trip.state_plan(self.task, route, self.policy.every_meal, self.policy.order == "numbered")
         return plan[len(planned) :]
 
     def realize(self, state: TripState, target: Predicate, failures: Sequence[Attempt], view: Any) -> Choice:
@@ -140,7 +123,7 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         # Each slot's options exclude what the slots before it took, and see the budget that they left (A.2).
         decisions: tuple[Decision, ...] = ()
         for slots in _selections(target):
-            now = state.reopen(slots_of(target)).decide(decisions)
+            now = state.reopen(trip.slots_of(target)).decide(decisions)
             options = self._options(now, target, slots[0])
             if not options.options and target.about.get("required", True):
                 return Choice((), None, note=options.diagnostic, searches=self.catalogue.new_searches())
@@ -149,8 +132,8 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
                 slot=f"{slots[0][1]} of day {slots[0][0]}", left=self.task.budget - now.cost,
                 wanted=list(now.cuisines_missing),
             )  # fmt: skip
-        draft = itinerary(_on_its_route(state, target).decide(decisions))
-        return Choice(decisions, draft, submit=target.kind == RENDER, searches=self.catalogue.new_searches())
+        draft = trip.itinerary(_on_its_route(state, target).decide(decisions))
+        return Choice(decisions, draft, submit=target.kind == trip.RENDER, searches=self.catalogue.new_searches())
 
     def act(self, action: Choice) -> Report:
         """Let the world check the decisions, or submit the itinerary."""
@@ -186,7 +169,7 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
             return rest
         # Retrying alone can help unless earlier decisions are in the way of the predicate that is stuck.
         failures = [attempt for attempt in trajectory.since_certified if attempt.target == rest[0].text]
-        if rest[0].kind != BUDGET and not any(failure.action and failure.action["note"] for failure in failures):
+        if rest[0].kind != trip.BUDGET and not any(failure.action and failure.action["note"] for failure in failures):
             return rest
         tail = undoing_tail(self.catalogue, state, rest, self.policy.every_meal)
         return rest if tail is None else tail
@@ -211,18 +194,18 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
                 "wanted": [],
             }
             decisions += self._select(now, options, failures, [], **fields)
-        return Choice(decisions, itinerary(state.decide(decisions)), searches=self.catalogue.new_searches())
+        return Choice(decisions, trip.itinerary(state.decide(decisions)), searches=self.catalogue.new_searches())
 
     def _options(self, state: TripState, target: Predicate, slot: tuple[int, str]) -> Options:
         kept_back: KeptBack = nothing
         if self.policy.keep_back:
-            meal = slot if target.kind == MEALS_OF_DAY else None
+            meal = slot if target.kind == trip.MEALS_OF_DAY else None
             kept_back = least_for_meals(self.catalogue, _on_its_route(state, target), meal, self.policy.every_meal)
-        if target.kind in TRANSPORT:
+        if target.kind in trip.TRANSPORT:
             options = transport_options(self.catalogue, state, target, kept_back)
-        elif target.kind == STAY:
+        elif target.kind == trip.STAY:
             options = stay_options(self.catalogue, state, target, kept_back)
-        elif target.kind == MEALS_OF_DAY:
+        elif target.kind == trip.MEALS_OF_DAY:
             options = meal_options(self.catalogue, state, target, slot[1], kept_back)
         else:
             options = attraction_options(self.catalogue, state, target)
@@ -239,10 +222,10 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         on the trip and on what is to be decided.
         """
         if not options.options:
-            return tuple(Decision(day, slot, EMPTY) for day, slot in slots)
+            return tuple(Decision(day, slot, trip.EMPTY) for day, slot in slots)
         answer = self.backbone.ask(
             SELECT,
-            decided=[f"day {d.day} {d.slot}: {d.text}" for d in state.decisions if d.text != EMPTY],
+            decided=[f"day {d.day} {d.slot}: {d.text}" for d in state.decisions if d.text != trip.EMPTY],
             options=[
                 ListedOption(number=number, text=option.label, cost=option.cost, cuisines=list(option.cuisines))
                 for number, option in enumerate(options.options, start=1)
@@ -265,18 +248,18 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         cities = answer.value.cities
         if len(set(cities)) != task.visiting_city_number or not set(cities) <= {c.city for c in candidates}:
             raise MalformedAnswer(f"{cities} are not {task.visiting_city_number} different cities of the list")
-        return even_route(task, cities)
+        return trip.even_route(task, cities)
 
 
 def _selections(target: Predicate) -> list[list[tuple[int, str]]]:
     """The slots of a target, grouped by selection: all nights of a stay are one, each meal is one."""
-    slots = slots_of(target)
-    return [[slot] for slot in slots] if target.kind == MEALS_OF_DAY else [slots] if slots else []
+    slots = trip.slots_of(target)
+    return [[slot] for slot in slots] if target.kind == trip.MEALS_OF_DAY else [slots] if slots else []
 
 
 def _on_its_route(state: TripState, target: Predicate) -> TripState:
     """The state on the route that its first transport belongs to: Propose may have chosen it, Replan changed it."""
-    return replace(state, route=route_of(target)) if target.kind == OUTBOUND else state
+    return replace(state, route=trip.route_of(target)) if target.kind == trip.OUTBOUND else state
 
 
 def _trip_text(task: TripTask, route: Route) -> str:
@@ -294,11 +277,11 @@ def _rejected_choices(failures: Sequence[Attempt]) -> list[RejectedChoice]:
 
 def _candidate(catalogue: Catalogue, task: TripTask, city: str) -> Candidate:
     """What the search tools say of a city, before any plan."""
-    route = even_route(task, (city,) * task.visiting_city_number)
+    route = trip.even_route(task, (city,) * task.visiting_city_number)
     state = TripState(task, route)
     there = ways(catalogue, Leg(1, task.dates[0], task.org, city), state)
     back = ways(catalogue, Leg(task.days, task.dates[-1], city, task.org), state)
-    stay = next(p for p in state_plan(task, route, False) if p.kind == STAY)
+    stay = next(p for p in trip.state_plan(task, route, False) if p.kind == trip.STAY)
     stays = stay_options(catalogue, state, stay).options
     return Candidate(
         city=city, there=_least(there), back=_least(back), stay=_least(stays),

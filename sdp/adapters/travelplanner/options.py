@@ -2,12 +2,17 @@
 
 The five filters come in the paper's order. What the official evaluator checks beyond them stands with the filter it is
 kin to: minimum nights with the local constraints, a way to travel on in the same mode with mode consistency.
+
+Where the plan says nothing (`sdp.placebo`), Realize is offered `anything`: what a slot of such a trip could hold, drawn
+from the query's days and destination alone, of every city that the search lists where that is a state. Nothing is
+filtered and nothing sorted, so that neither the plan nor the wishes or the money of the trip can be read off the list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from random import Random
 from typing import Any, NamedTuple
 
 from sdp.adapters.travelplanner.trip import Decision, Leg, TripState, legs, route_of
@@ -25,6 +30,8 @@ LISTINGS, LOCAL, MODE, UNIQUE, AFFORDABLE = (
     "sandbox membership", "local constraints", "transport-mode consistency", "trip-wide uniqueness", "affordability",
 )  # fmt: skip
 FLIGHT = "flight"
+SLOTS = ("transportation", *MEALS, "attraction", "accommodation")
+TRIES = 10  # draws for each option: a city may have nothing for a slot, and two may have no way between them
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,3 +291,40 @@ def _affordable(state: TripState, slots: Sequence[tuple[int, str]], kept_back: K
     """Cost so far, without what now stands in `slots`, plus the option and what is kept back, is within the budget."""
     elsewhere = sum(d.cost for d in state.decisions if (d.day, d.slot) not in set(slots))
     return lambda option: elsewhere + option.cost + kept_back(option) <= state.task.budget
+
+
+def anything(catalogue: Catalogue, task: TripTask, random: Random) -> tuple[Option, ...]:
+    """At most CAP options, each a slot of a day with an entry of the listings for it, both by chance."""
+    cities = destinations(catalogue, task)
+    options: dict[str, Option] = {}
+    for _ in range(TRIES * CAP):
+        day, slot = random.randint(1, task.days), random.choice(SLOTS)
+        if entries := _entries(catalogue, task, day, slot, cities, random):
+            option = random.choice(entries)
+            label = f"day {day} {slot}: {option.label}"
+            options[label] = replace(option, label=label, cuisines=())
+        if len(options) == CAP:
+            break
+    return tuple(options.values())
+
+
+def destinations(catalogue: Catalogue, task: TripTask) -> list[str]:
+    """The cities that the query may mean, without the origin."""
+    # Some cities share their name with a state; only trips of 3 days name a city.
+    cities = (task.dest,) if task.days == 3 else catalogue.cities(task.dest)
+    return [city for city in cities if city != task.org]
+
+
+def _entries(
+    catalogue: Catalogue, task: TripTask, day: int, slot: str, cities: Sequence[str], random: Random
+) -> Sequence[Option]:
+    """What the listings have for a slot in one of the cities, or on a way between two places."""
+    city = random.choice(cities)
+    if slot == "transportation":
+        org, dest = random.sample([task.org, *cities], 2)
+        return ways(catalogue, Leg(day, task.dates[day - 1], org, dest), TripState(task))
+    if slot == "accommodation":
+        return [night(row, (day,), task.people) for row in catalogue.stays(city)]
+    if slot == "attraction":
+        return [sight(row, day) for row in catalogue.attractions(city)]
+    return [meal(row, day, slot, task) for row in catalogue.restaurants(city)]

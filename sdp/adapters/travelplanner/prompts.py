@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, Literal
 
-from pydantic import Field, create_model
+from pydantic import Field
 
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields, Listing
+from lab.models.prompts import AnswerModel, Fields, Listing, limited
 
 
 class ListedOption(Fields):
@@ -47,19 +46,17 @@ class Selection(AnswerModel):
     choice: int = Field(description="the number of the option you choose")
 
 
-@cache
-def selection_of(count: int) -> type[Selection]:
-    """A selection that is one of 1 to `count`."""
-    numbers: Any = Literal[tuple(range(1, count + 1))]  # made at run time, which no type checker can follow
-    about = Field(description=f"the number of the option you choose, 1 to {count}")
-    return create_model("Selection", __base__=Selection, choice=(numbers, about))
+def of_listed(fields: SelectFields) -> type[Selection]:
+    """The number of an option that is there."""
+    numbers: Any = Literal[tuple(range(1, len(fields.options) + 1))]  # made at run time: no type checker follows
+    return limited(Selection, "choice", numbers, f"the number of the option you choose, 1 to {len(fields.options)}")
 
 
 SELECT = read_prompt(
     "sdp/travelplanner/select.md",
     SelectFields,
     Selection,
-    narrow=lambda fields: selection_of(len(fields.options)),
+    narrow=of_listed,
     listings=(Listing("options", "choice", by="number", number="number"),),
 )
 
@@ -92,20 +89,20 @@ class Cities(AnswerModel):
     cities: list[str] = Field(description="names of the cities to visit, in the order of travel")
 
 
-@cache
-def cities_of(names: tuple[str, ...], count: int) -> type[Cities]:
-    """`count` cities of these names; any, where there are not as many, and no answer can be right."""
+def of_candidates(fields: CitiesFields) -> type[Cities]:
+    """As many of the candidates as are wanted; any cities, where there are not as many, and no answer can be right."""
+    count, names = fields.count, tuple(candidate.city for candidate in fields.candidates)
     if len(names) < count:
         return Cities
-    name: Any = Literal[names]  # made at run time, which no type checker can follow
-    about = Field(description=f"{count} of the listed cities, in order of travel", min_length=count, max_length=count)
-    return create_model("Cities", __base__=Cities, cities=(list[name], about))
+    kind: Any = list[Literal[names]]  # type: ignore[valid-type]  # made at run time
+    words = f"{count} of the listed cities, in order of travel"
+    return limited(Cities, "cities", kind, words, min_length=count, max_length=count)
 
 
 CITIES = read_prompt(
     "sdp/travelplanner/cities.md",
     CitiesFields,
     Cities,
-    narrow=lambda fields: cities_of(tuple(candidate.city for candidate in fields.candidates), fields.count),
+    narrow=of_candidates,
     listings=(Listing("candidates", "cities", text="city"),),
 )

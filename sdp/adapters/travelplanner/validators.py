@@ -6,19 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from sdp.adapters.travelplanner import trip
 from sdp.adapters.travelplanner.options import Search
-from sdp.adapters.travelplanner.trip import (
-    BETWEEN,
-    BUDGET,
-    EMPTY,
-    MEALS_OF_DAY,
-    OUTBOUND,
-    RENDER,
-    RETURN,
-    SIGHTS_OF_DAY,
-    STAY,
-    Decision,
-)
+from sdp.adapters.travelplanner.trip import Decision
 from sdp.trajectory import Predicate
 from worlds.travelplanner.hard import FORBIDDEN_WORDS, forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS
@@ -88,7 +78,7 @@ def _meals(about: About, report: Report) -> str:
     entries = {entry["slot"]: entry for entry in report.facts["entries"]}
     for meal in MEALS:
         entry = entries.get(meal)
-        if entry is None or entry["text"] == EMPTY:
+        if entry is None or entry["text"] == trip.EMPTY:
             if about["required"]:
                 return f"{meal} of day {about['day']} is missing"
             continue
@@ -100,7 +90,7 @@ def _meals(about: About, report: Report) -> str:
 
 def _sights(about: About, report: Report) -> str:
     entry = report.facts["entries"][0]
-    if entry["text"] == EMPTY:
+    if entry["text"] == trip.EMPTY:
         return f"day {about['day']} has no attraction" if about["required"] else ""
     return _place(about, entry)
 
@@ -133,9 +123,9 @@ def _over(about: About, facts: Facts) -> str:
 
 REOPEN, BLANK = "reopen", "blank"  # of no plan of the paper: an undoing Replan's step, and one without content
 FAULTS: dict[str, Callable[[About, Report], str]] = {
-    OUTBOUND: _transport, BETWEEN: _transport, RETURN: _transport, STAY: _stay, MEALS_OF_DAY: _meals,
-    SIGHTS_OF_DAY: _sights, BUDGET: _budget,
-    RENDER: lambda about, report: "" if report.done else "the itinerary was not accepted",
+    **dict.fromkeys(trip.TRANSPORT, _transport), trip.STAY: _stay, trip.MEALS_OF_DAY: _meals,
+    trip.SIGHTS_OF_DAY: _sights, trip.BUDGET: _budget,
+    trip.RENDER: lambda about, report: "" if report.done else "the itinerary was not accepted",
     REOPEN: lambda about, report: "",  # nothing in the world has to change for it
     BLANK: lambda about, report: "",
 }  # fmt: skip

@@ -13,7 +13,7 @@ from lab.runs.run import Episode
 from sdp.experiments.certifying import Results
 from sdp.experiments.scienceworld import Setup
 from sdp.operators import NOTHING
-from sdp.studies import mechanisms, table4, table4_details
+from sdp.studies import table4, table6
 from sdp.studies.conditions import PLACEBO
 
 
@@ -39,12 +39,12 @@ def test_the_loop_is_taken_apart_by_length_and_by_mechanism() -> None:
         options={"lengths": ("short",), "settings.budget": 4, "settings.step_cap": 25},
     )  # fmt: skip
     assert {*run.frame()["data"]} == {"synthetic"} and {*run.frame()["n"]} == {2}
-    parts = table4_details.ablated(run)
+    parts = table4.ablated(run)
     (one,) = parts
     assert one.benchmark == "ScienceWorld, short" and set(one.without) == {"-Validate", "-Replan", "-Cascade"}
-    compared = mechanisms.comparisons(parts).set_index("condition")
+    compared = table6.comparisons(parts).set_index("condition")
     assert set(compared["n"]) == {2} and compared.loc["-Validate", "difference"] <= 0
-    line = table4_details.anatomy({"SDP": one.full}).iloc[0]
+    line = table4.anatomy({"SDP": one.full}).iloc[0]
     assert (line["length"], line["n"], line["evidence"]) == ("short", 2, "simulated")
     assert 1 <= line["predicates"] < line["actions"] and 0 <= line["rejected, %"] <= 100
     blank = run.part(table4.BENCHMARK, PLACEBO.name)
@@ -53,9 +53,9 @@ def test_the_loop_is_taken_apart_by_length_and_by_mechanism() -> None:
 
 
 def test_swiftsages_means_come_out_of_its_table_by_task() -> None:
-    if not (official_data() / table4_details.PUBLISHED).exists():
+    if not (official_data() / table4.PUBLISHED).exists():
         pytest.skip("SwiftSage's scores by task are official data, and LAB_DATA has none")
-    table = table4_details.recomputed()
+    table = table4.recomputed()
     assert len(table) == 4 * 8 and set(table["types"]) == {10, 8, 12, 30}
     assert table["apart"].max() < 0.006, "published to two places"
 
@@ -63,4 +63,4 @@ def test_swiftsages_means_come_out_of_its_table_by_task() -> None:
 def test_without_the_official_data_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LAB_DATA", str(tmp_path))
     with pytest.raises(MissingData, match="swiftsage_published_scores.csv; set LAB_DATA"):
-        table4_details.recomputed()
+        table4.recomputed()

@@ -19,31 +19,9 @@ from hypothesis import strategies as st
 from lab.models.backbone import Answer, Call
 from lab.models.connect import connect
 from lab.models.prompts import Prompt
+from sdp.adapters.travelplanner import prompts, trip
 from sdp.adapters.travelplanner.adapter import Policy, TravelPlannerAdapter
-from sdp.adapters.travelplanner.prompts import (
-    SELECT,
-    Candidate,
-    Cities,
-    CitiesFields,
-    ListedOption,
-    SelectFields,
-    Selection,
-)
-from sdp.adapters.travelplanner.trip import (
-    BETWEEN,
-    BUDGET,
-    EMPTY,
-    MEALS_OF_DAY,
-    OUTBOUND,
-    RENDER,
-    RETURN,
-    SIGHTS_OF_DAY,
-    STAY,
-    TRANSPORT,
-    TripState,
-    itinerary,
-    state_from_json,
-)
+from sdp.adapters.travelplanner.trip import TripState, itinerary, state_from_json
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
 from standins.sdp.travelplanner import cheapest, nearest
@@ -67,8 +45,8 @@ def test_a_plan_has_the_papers_predicates_global_decisions_first(
     days: int, cities: int, size: int, every_meal: bool
 ) -> None:
     plan = plan_for(by_days(days), every_meal)
-    kinds = [OUTBOUND, *[STAY] * cities, *[BETWEEN] * (cities - 1), RETURN]
-    kinds += [*[MEALS_OF_DAY] * days, *[SIGHTS_OF_DAY] * days, BUDGET, RENDER]
+    kinds = [trip.OUTBOUND, *[trip.STAY] * cities, *[trip.BETWEEN] * (cities - 1), trip.RETURN]
+    kinds += [*[trip.MEALS_OF_DAY] * days, *[trip.SIGHTS_OF_DAY] * days, trip.BUDGET, trip.RENDER]
     assert [predicate.kind for predicate in plan] == kinds and len(plan) == size
 
 
@@ -80,9 +58,9 @@ def test_every_predicate_of_a_plan_says_something_else_in_words() -> None:
 
 def test_meals_that_must_be_had_come_before_those_of_travel_days() -> None:
     task = by_days(5)
-    meals = [p.about for p in plan_for(task) if p.kind == MEALS_OF_DAY]
+    meals = [p.about for p in plan_for(task) if p.kind == trip.MEALS_OF_DAY]
     assert [(m["day"], m["required"]) for m in meals] == [(2, True), (4, True), (1, False), (3, False), (5, False)]
-    asked = [p.about for p in plan_for(task, every_meal=True) if p.kind == MEALS_OF_DAY]
+    asked = [p.about for p in plan_for(task, every_meal=True) if p.kind == trip.MEALS_OF_DAY]
     assert [(m["day"], m["required"]) for m in asked] == [(day, True) for day in (1, 2, 3, 4, 5)]
 
 
@@ -109,7 +87,7 @@ def test_whatever_option_is_chosen_passes_its_validator(number: int, seed: int, 
     policy = Policy(every_meal=every_meal, undo=undo)
     trajectory = play(TASKS[number], Picking(seed), policy, Settings(step_cap=40))
     for attempt in trajectory.attempts:
-        unsolved = attempt.kind == BUDGET and attempt.reason.startswith("no meal offers")
+        unsolved = attempt.kind == trip.BUDGET and attempt.reason.startswith("no meal offers")
         assert attempt.k == 1 or attempt.action["note"] or unsolved, attempt
 
 
@@ -147,7 +125,7 @@ def test_the_submitted_itinerary_is_the_delivered_plan() -> None:
 
 
 def meals_on(plan: Sequence[dict[str, Any]], day: int) -> list[str]:
-    return [plan[day - 1][meal] for meal in MEALS if plan[day - 1][meal] != EMPTY]
+    return [plan[day - 1][meal] for meal in MEALS if plan[day - 1][meal] != trip.EMPTY]
 
 
 def test_where_money_runs_out_travel_days_give_up_meals_and_the_last_day_first() -> None:
@@ -168,7 +146,7 @@ def test_a_citys_only_attraction_is_kept_for_the_day_that_needs_one() -> None:
     listings._attractions = {task.dest: LISTINGS_0.attractions(task.dest)[:1]}
     trajectory = play(task, listings=listings)
     assert trajectory.reached_goal
-    assert [day["attraction"] == EMPTY for day in delivered(task, trajectory)] == [True, False, True]
+    assert [day["attraction"] == trip.EMPTY for day in delivered(task, trajectory)] == [True, False, True]
 
 
 def test_every_meal_asks_for_the_meals_of_travel_days_too() -> None:
@@ -194,7 +172,7 @@ def test_a_choice_off_the_list_is_rejected_by_validate_and_threaded_as_a_failure
 def test_a_number_that_is_no_option_never_raises(choice: int) -> None:
     class Stubborn(Picking):
         def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-            return Answer(Selection(choice=choice), Call("realize", prompt.name, "strict"))
+            return Answer(prompts.Selection(choice=choice), Call("realize", prompt.name, "strict"))
 
     trajectory = play(by_days(3), Stubborn(), loop=Settings(step_cap=3))
     assert trajectory.end == "step cap" and trajectory.certified == 0
@@ -220,15 +198,15 @@ def test_every_option_comes_from_a_search_that_the_trajectory_holds_once(policy:
     desk.reset(task)
     assert all(desk.step(action).text == text for action, text in searches.items())
     seen = "\n".join(searches.values())
-    chosen = [text for a in trajectory.attempts for _, slot, text in a.action["decisions"] if text != EMPTY]
+    chosen = [text for a in trajectory.attempts for _, slot, text in a.action["decisions"] if text != trip.EMPTY]
     names = [text.split(", from ")[0].rpartition(": ")[2].rpartition(",")[0] or text for text in chosen]
     assert names and all(name.split(",")[0].removeprefix("Self-driving").lower() in seen.lower() for name in names)
 
 
 def test_the_numbered_order_puts_return_transport_sixth() -> None:
     kinds = [p.kind for p in play(by_days(3), policy=Policy(order="numbered")).plans[0].predicates]
-    numbered = [OUTBOUND, STAY, *[MEALS_OF_DAY] * 3, *[SIGHTS_OF_DAY] * 3, RETURN, BUDGET, RENDER]
-    assert kinds == numbered
+    content = [*[trip.MEALS_OF_DAY] * 3, *[trip.SIGHTS_OF_DAY] * 3]
+    assert kinds == [trip.OUTBOUND, trip.STAY, *content, trip.RETURN, trip.BUDGET, trip.RENDER]
     with pytest.raises(ValueError, match="undo=1 with order='numbered'"):
         Policy(order="numbered", undo=1)
 
@@ -240,9 +218,9 @@ def test_where_money_is_kept_back_no_meal_is_ever_too_dear() -> None:
         played = (play(task, f"rules@0.7?seed={seed}", policy, loop) for seed, task in enumerate(tasks))
         return Counter(a.kind for t in played for a in t.attempts if a.action["note"].startswith("affordability"))
 
-    assert too_dear(Policy(every_meal=True))[MEALS_OF_DAY] > 0
+    assert too_dear(Policy(every_meal=True))[trip.MEALS_OF_DAY] > 0
     kept = too_dear(Policy(every_meal=True, keep_back=True))
-    assert kept[MEALS_OF_DAY] == 0 < kept[STAY], "what is too dear is found before the money is spent"
+    assert kept[trip.MEALS_OF_DAY] == 0 < kept[trip.STAY], "what is too dear is found before the money is spent"
 
 
 def test_propose_may_choose_the_cities() -> None:
@@ -264,28 +242,24 @@ def test_a_trip_to_a_city_that_is_named_like_a_state_goes_to_the_city() -> None:
 
 
 def test_being_stuck_before_the_first_certified_step_can_be_undone_with_chosen_cities() -> None:
-    trajectory = play(
-        replace(by_days(5), budget=1),
-        policy=Policy(cities="propose", undo=3),
-        loop=Settings(step_cap=9),
-    )
+    trajectory = play(replace(by_days(5), budget=1), policy=Policy(cities="propose", undo=3), loop=Settings(step_cap=9))
     assert trajectory.end == "step cap" and trajectory.certified == 0
 
 
 def test_cities_that_are_not_on_the_list_end_the_episode() -> None:
     class Dreaming(Picking):
         def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-            return Answer(Cities(cities=["Atlantis"]), Call("propose", prompt.name, "strict"))
+            return Answer(prompts.Cities(cities=["Atlantis"]), Call("propose", prompt.name, "strict"))
 
     trajectory = play(by_days(3), Dreaming(), Policy(cities="propose"))
     assert trajectory.end == "malformed plan" and trajectory.plans[0].cost.calls == 1
 
 
 def test_the_rules_answer_where_too_few_cities_have_what_is_needed() -> None:
-    full = [Candidate(city=city, there=1, back=1, stay=1, restaurants=9, attractions=9) for city in "AB"]
-    bare = [Candidate(city="C", there=None, back=None, stay=None, restaurants=0, attractions=0)]
-    assert set(nearest(CitiesFields(trip="", count=3, candidates=full + bare)).cities) == {"A", "B", "C"}
-    assert nearest(CitiesFields(trip="", count=3, candidates=full)).cities == []
+    full = [prompts.Candidate(city=city, there=1, back=1, stay=1, restaurants=9, attractions=9) for city in "AB"]
+    bare = [prompts.Candidate(city="C", there=None, back=None, stay=None, restaurants=0, attractions=0)]
+    assert set(nearest(prompts.CitiesFields(trip="", count=3, candidates=full + bare)).cities) == {"A", "B", "C"}
+    assert nearest(prompts.CitiesFields(trip="", count=3, candidates=full)).cities == []
 
 
 def test_a_policy_for_cities_that_does_not_exist_is_refused() -> None:
@@ -296,11 +270,11 @@ def test_a_policy_for_cities_that_does_not_exist_is_refused() -> None:
 def test_the_rule_takes_the_cheapest_option_wherever_it_stands() -> None:
     def chosen(wanted: list[str], *options: tuple[float, list[str]]) -> int:
         listed = [
-            ListedOption(number=number, text="", cost=cost, cuisines=of)
+            prompts.ListedOption(number=number, text="", cost=cost, cuisines=of)
             for number, (cost, of) in enumerate(options, start=1)
         ]
         about: dict[str, Any] = {"trip": "", "decided": [], "target": "", "slot": "", "left": 99, "failures": []}
-        return cheapest(SelectFields(wanted=wanted, options=listed, **about)).choice
+        return cheapest(prompts.SelectFields(wanted=wanted, options=listed, **about)).choice
 
     assert chosen([], (9, []), (2, []), (2, []), (5, [])) == 2
     # Beyond the cheapest meal, two cuisines for 6 dollars cost less than one for 4.
@@ -310,10 +284,10 @@ def test_the_rule_takes_the_cheapest_option_wherever_it_stands() -> None:
 
 
 def test_realize_reads_only_what_its_prompt_names() -> None:
-    assert set(SELECT.fields.model_fields) == {
+    assert set(prompts.SELECT.fields.model_fields) == {
         "trip", "decided", "target", "slot", "left", "wanted", "options", "failures",
     }  # fmt: skip
-    assert TRANSPORT == (OUTBOUND, BETWEEN, RETURN)
+    assert trip.TRANSPORT == (trip.OUTBOUND, trip.BETWEEN, trip.RETURN)
 
 
 @official

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sdp.adapters.travelplanner import trip
 from sdp.adapters.travelplanner.options import (
     AFFORDABLE,
     CAP,
@@ -24,16 +25,7 @@ from sdp.adapters.travelplanner.options import (
     stay_options,
     transport_options,
 )
-from sdp.adapters.travelplanner.trip import (
-    MEALS_OF_DAY,
-    OUTBOUND,
-    RETURN,
-    SIGHTS_OF_DAY,
-    STAY,
-    Decision,
-    TripState,
-    even_route,
-)
+from sdp.adapters.travelplanner.trip import Decision, TripState, even_route
 from sdp.loop import Settings
 from sdp.trajectory import Predicate
 from travel_episodes import CATALOGUE, LISTINGS_0, TASKS, Picking, by_days, catalogue_of, plan_for, play
@@ -89,7 +81,7 @@ def target_of(task: TripTask, kind: str) -> Predicate:
 
 
 def test_a_place_that_is_listed_nowhere_is_left_out_by_sandbox_membership() -> None:
-    nowhere = replace(target_of(FREE, STAY), about={**target_of(FREE, STAY).about, "city": "Nowhere"})
+    nowhere = replace(target_of(FREE, trip.STAY), about={**target_of(FREE, trip.STAY).about, "city": "Nowhere"})
     assert stay_options(CATALOGUE, state_of(FREE), nowhere).diagnostic.startswith(LISTINGS)
 
 
@@ -97,21 +89,20 @@ def test_wishes_that_no_place_meets_are_named_as_local_constraints() -> None:
     task = replace(FREE, room_type="shared room")
     dorms = [row for row in LISTINGS_0.accommodations(task.ref_cities[0]) if row.room_type == "Shared room"]
     crowded = Listings((), [replace(row, minimum_nights=9) for row in dorms], (), (), (), {})
-    assert dorms and stay_options(catalogue_of(crowded), state_of(task), target_of(task, STAY)).diagnostic.startswith(
-        LOCAL
-    )
+    options = stay_options(catalogue_of(crowded), state_of(task), target_of(task, trip.STAY))
+    assert dorms and options.diagnostic.startswith(LOCAL)
 
 
 def test_a_car_left_at_home_is_named_as_mode_consistency() -> None:
     task = next(t for t in TASKS if t.days == 3 and _drives(replace(t, transportation=None)))
     driving = Decision(1, "transportation", "Self-driving, from A to B", 0.0, SELF_DRIVING)
     without_cars = replace(task, transportation="no self-driving", budget=10**6)
-    options = transport_options(CATALOGUE, state_of(without_cars, driving), target_of(without_cars, RETURN))
+    options = transport_options(CATALOGUE, state_of(without_cars, driving), target_of(without_cars, trip.RETURN))
     assert options.options == () and options.diagnostic.startswith(MODE)
 
 
 def _drives(task: TripTask) -> bool:
-    options = transport_options(CATALOGUE, state_of(replace(task, budget=10**6)), target_of(task, RETURN)).options
+    options = transport_options(CATALOGUE, state_of(replace(task, budget=10**6)), target_of(task, trip.RETURN)).options
     return len({o.mode for o in options}) > 1
 
 
@@ -121,12 +112,12 @@ def test_a_car_is_not_taken_out_where_it_cannot_be_driven_back() -> None:
     home = Flight("F2", 90, "08:00", "09:00", "1 hours 0 minutes", task.dates[-1], city, org, 1.0)
     one_way = [Distance(org, city, "5 hours", "500 km"), Distance(city, org, "", "")]
     catalogue = catalogue_of(Listings([home], (), (), (), one_way, {}))
-    offered = transport_options(catalogue, state_of(task), target_of(task, OUTBOUND)).options
+    offered = transport_options(catalogue, state_of(task), target_of(task, trip.OUTBOUND)).options
     assert [option.mode for option in offered] == ["taxi"]
 
 
 def test_restaurants_that_were_all_visited_are_named_as_uniqueness() -> None:
-    target = target_of(FREE, MEALS_OF_DAY)
+    target = target_of(FREE, trip.MEALS_OF_DAY)
     rows = CATALOGUE.restaurants(target.about["cities"][0])
     visited = [Decision(9, f"meal {n}", f"{row.name}, {row.city}") for n, row in enumerate(rows)]
     state = state_of(FREE, *(replace(decision, slot="lunch") for decision in visited))
@@ -134,7 +125,7 @@ def test_restaurants_that_were_all_visited_are_named_as_uniqueness() -> None:
 
 
 def test_attractions_that_were_all_visited_are_named_as_uniqueness() -> None:
-    target = target_of(FREE, SIGHTS_OF_DAY)
+    target = target_of(FREE, trip.SIGHTS_OF_DAY)
     rows = CATALOGUE.attractions(target.about["cities"][0])
     seen = state_of(FREE, *(Decision(9, "attraction", f"{row.name}, {row.city};") for row in rows))
     assert attraction_options(CATALOGUE, seen, target).diagnostic.startswith(UNIQUE)
@@ -142,7 +133,7 @@ def test_attractions_that_were_all_visited_are_named_as_uniqueness() -> None:
 
 def test_an_empty_purse_is_named_as_affordability_with_the_cheapest_price() -> None:
     poor = replace(FREE, budget=0)
-    options = meal_options(CATALOGUE, state_of(poor), target_of(poor, MEALS_OF_DAY), "lunch")
+    options = meal_options(CATALOGUE, state_of(poor), target_of(poor, trip.MEALS_OF_DAY), "lunch")
     cheapest = min(row.average_cost for row in CATALOGUE.restaurants(poor.ref_cities[0])) * poor.people
     assert options.diagnostic.startswith(AFFORDABLE) and f"the cheapest costs ${cheapest:,}" in options.diagnostic
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import chat_server as chat
 from agents.environment import InWorld
 from agents.history import CALLS, FINISHED, NO_ANSWER, STEPS
-from agents.worlds.blocksworld import TOOLS, stacking
+from agents.worlds.games import BLOCKSWORLD
 from chat_server import ChatServer
 from hall_world import Hall, hall
 from lab.models.connect import connect
@@ -160,7 +160,7 @@ def test_no_outcome_more_is_foreseen_than_allowed(outcomes: int) -> None:
 def test_no_call_more_is_made_than_allowed(most: int) -> None:
     meter = Meter(connect("rules"), most)
     planner = blocks(StateFactory(meter, HASHED), meter, simulations=3)
-    told = plan(stacking(BLOCKS, TASK), TASK.goal, planner)
+    told = plan(BLOCKSWORLD.environment(BLOCKS, TASK), TASK.goal, planner)
     assert len(meter.calls) == meter.cost.calls <= most
     assert told.history.end == CALLS and told.history.cost.calls <= most
 
@@ -174,10 +174,12 @@ def test_a_model_is_asked_for_actions_and_again_where_no_answer_can_be_read(serv
     stock = {"held": "nothing", "place": "at the table", "usable": ["red block"], "aim": "free it"}
     many = chat.answer({**stock, "actions": ["look", "wait", "hum"]})  # where two were asked for; also when re-asked
     server.script(many, many, chat.answer({**stock, "actions": ["wait", " wait "]}))
-    proposer = Prompted(connect("small", cache=None), "blocksworld", TOOLS)
+    proposer = Prompted(connect("small", cache=None), "blocksworld", BLOCKSWORLD.tools)
     path = Path("Stack them.", "The red block is clear.", (("hum", "You hum."),))
     assert proposer.actions(path, 2) == ["wait"]
     shown = server.requests[-1].text
-    assert shown.index(TOOLS) < shown.index(path.first) < shown.index("You hum.") < shown.index("Stack them.")
+    assert (
+        shown.index(BLOCKSWORLD.tools) < shown.index(path.first) < shown.index("You hum.") < shown.index("Stack them.")
+    )
     server.behave(chat.says("I would rather not."))
     assert proposer.actions(path, 2) == []

@@ -1,0 +1,187 @@
+"""The loops of ReAct and of the agents that plan or reflect beside it. Each plays one task to its end.
+
+Without examples: chat models need none to keep the form, and what they then get wrong is what is counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from agents.answers import Act, Graph, Judged, Plan, Sentence, SubGoal, read
+from agents.history import STEPS, History
+from agents.planning_prompts import (
+    PromptOf,
+    Report,
+    graph_prompt,
+    judge_prompt,
+    lesson_prompt,
+    plan_prompt,
+    sub_goal_prompt,
+)
+from agents.play import A, Play
+
+BLANK = "____"  # a step of the placebo: it has a place in the plan and says nothing
+REPEATED = "Nothing was done: this action was done before. Plan another one, or answer with it again."
+MEMORY = 3  # lessons of Reflexion that are kept, the newest
+END = re.compile(r"(done|failed)\[(.*)\]", re.DOTALL)  # of TDP's sub-goals
+WHOLE = "What the task asks for."  # the sub-goal where no graph could be read
+NOTED = "The sub-goal is left."
+
+
+def react(play: Play) -> None:
+    """ReAct (Yao et al. 2022): a thought, an action, an observation, and again."""
+    while not play.over:
+        play.act()
+
+
+def plan_and_solve(play: Play) -> None:
+    """Plan-and-Solve (Wang et al. 2023): a plan first, then carried out step by step; without a plan it is ReAct.
+
+    The paper writes plan and solution in one answer; in an environment the solution is acted. What it asks of a plan
+    (understand the problem, extract what is given, then devise the steps) stands in the planner's prompt. The plan is
+    never revised: who acts has it beside the history, and decides alone where in it the episode is.
+    """
+    plan = planned(play)
+    while not play.over:
+        play.act(plan=plan)
+
+
+def plan_and_act(play: Play) -> None:
+    """Plan-and-Act (Erdogan et al. 2025): a planner writes steps, an executor acts, and the planner plans again.
+
+    The paper trains both; here both are prompted. It replans after every action (dynamic replanning), which is the
+    default; by the setting `replan` only after an answer that could not be used.
+    """
+    plan = planned(play)
+    while not play.over:
+        play.act(plan=plan)
+        if play.settings.replan == "each" or play.history.turns[-1].fault:
+            plan = planned(play, plan)
+
+
+def goalact(play: Play) -> None:
+    """GoalAct (Chen et al. 2025): a global plan, rewritten before every action, of which the first step is taken.
+
+    As in the authors' code, an action that was done before is sent back once, to be planned again. What is ours: their
+    skills (search, code, write) are the environment's actions here, and the answer is one of these, so that no prompt
+    of its own reads it from the history at the end.
+    """
+    plan: list[str] = []
+    while not play.over:
+        plan = planned(play, plan)
+        play.act(kept=partial(_sent_back, play.history), plan=plan, now=plan[0] if plan else "")
+
+
+def _sent_back(history: History, act: Act) -> str:
+    """What is told of an action that was done before, unless an action has just been sent back."""
+    acted = [turn for turn in history.turns if turn.action or turn.observation == REPEATED]
+    done = act.action in {turn.action for turn in acted}
+    return REPEATED if done and acted[-1].action else ""
+
+
+def planned(play: Play, before: Sequence[str] = ()) -> list[str]:
+    """The steps that are still to be taken, by one call of the planner; those from before if no answer can be read."""
+    plan = _asked(play, plan_prompt, Plan, plan=list(before))
+    return list(before) if plan is None else blanked(play, plan.steps)
+
+
+def _asked(play: Play, prompt: PromptOf, kind: type[A], **shown: Any) -> A | None:
+    prompt_here = prompt(play.environment.name, play.settings.by_schema)
+    return play.ask(prompt_here, partial(read, kind=kind), **shown)
+
+
+def blanked(play: Play, texts: Sequence[str]) -> list[str]:
+    """The texts, or as many blanks where the settings ask for the placebo."""
+    return [BLANK] * len(texts) if play.settings.blank else list(texts)
+
+
+def reflexion(play: Play) -> None:
+    """Reflexion (Shinn et al. 2023): ReAct in trials, with a verbal reflection after each one that failed.
+
+    A trial begins the task again, which not every world would allow an agent. What tells that a trial failed is the
+    setting `success`: the model's own judgement of what it was shown; or the environment's score, which is privileged
+    on most worlds. The caps hold for all trials together, and a trial has an equal share of the steps. The last trial
+    counts.
+    """
+    settings = play.settings
+    lessons: list[str] = []
+    end = _trial(play, lessons)
+    for _ in range(settings.trials - 1):
+        play.end(settings.end(play.history))  # the trial is over, and the episode only by a cap
+        if play.over or _solved(play):
+            break
+        lessons = [*lessons, *_lesson(play, lessons)][-MEMORY:]
+        if play.over:
+            break
+        play.again()
+        end = _trial(play, lessons)
+    play.end(end)
+
+
+def _trial(play: Play, lessons: list[str]) -> str:
+    """Act until the trial ends; how it ended."""
+    last = play.history.steps + -(-play.settings.steps // play.settings.trials)
+    while not play.over and play.history.steps < last:
+        play.act(lessons=lessons)
+    return play.history.end or STEPS
+
+
+def _solved(play: Play) -> bool:
+    if play.settings.success == "score":
+        return bool(play.environment.result()["score"] >= 1)
+    judged = _asked(play, judge_prompt, Judged)
+    return judged is not None and judged.solved
+
+
+def _lesson(play: Play, lessons: list[str]) -> list[str]:
+    lesson = _asked(play, lesson_prompt, Sentence, lessons=lessons)
+    return blanked(play, [lesson.text]) if lesson else []
+
+
+def tdp(play: Play) -> None:
+    """TDP, task-decoupled planning (Li et al. 2026): a graph of sub-goals, each worked on in a context of its own.
+
+    Our reading: no code of it is public, and the SDP paper, which reproduces it, gives no more than its place among
+    planners. A supervisor writes a directed acyclic graph of sub-goals. Each is worked on, in an order that the graph
+    allows, by an executor that sees the task, its sub-goal and the results of those it depends on, but none of their
+    actions; it ends its part with a result or a failure. After a failure, and where the graph is used up before the
+    task is over, the supervisor sees all results and writes the rest again; what was reached stays.
+    """
+    reports: list[Report] = []
+    open_goals: list[SubGoal] = []
+    while not play.over:
+        if not open_goals:
+            open_goals = _supervised(play, reports)
+        goal = open_goals.pop(0)  # numbers grow along the graph, so that all that it needs was worked on
+        reports.append(_worked_on(play, goal, [one for one in reports if one.number in goal.after]))
+        if reports[-1].failed:
+            open_goals = []
+
+
+def _supervised(play: Play, reports: Sequence[Report]) -> list[SubGoal]:
+    """The graph of what is still to be reached, in the order of its numbers."""
+    play.forget()
+    first = len(reports) + 1
+    prompt = graph_prompt(play.environment.name, play.settings.by_schema)
+    found = play.ask(prompt, lambda value: read(value, Graph).checked(first), reports=list(reports), first=first)
+    goals = found.goals if found else [SubGoal(number=first, goal=WHOLE, after=list(range(1, first)))]
+    texts = blanked(play, [one.goal for one in goals])
+    return [one.model_copy(update={"goal": text}) for one, text in zip(goals, texts, strict=True)]
+
+
+def _worked_on(play: Play, goal: SubGoal, needed: list[Report]) -> Report:
+    """What became of a sub-goal, which has `settings.scope` answers."""
+    play.forget()
+    prompt = sub_goal_prompt(play.environment.name, play.settings.by_schema)
+    for _ in range(play.settings.scope):
+        act = play.act(prompt, _noted, now=goal.goal, reports=needed)
+        if act and (end := END.fullmatch(act.action)):
+            return Report(number=goal.number, goal=goal.goal, result=end[2].strip(), failed=end[1] == "failed")
+    return Report(number=goal.number, goal=goal.goal, result="not reached in time", failed=True)
+
+
+def _noted(act: Act) -> str:
+    return NOTED if END.fullmatch(act.action) else ""
