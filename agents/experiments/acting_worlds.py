@@ -106,6 +106,7 @@ class TravelPlanner(TravelPlannerQueries, Acting):
 
     constant: ClassVar[str] = "Submit[[]]"
     method: ClassVar[str] = "acting-travelplanner"
+    informed: ClassVar[bool] = True  # what a synthetic query asks for is stored with it
     ruled: ClassVar[tuple[str, ...]] = ("synthetic",)
 
     def environment(self, task: str) -> Planning:

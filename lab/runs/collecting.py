@@ -49,6 +49,7 @@ def collect(
     cluster: str = "",
     *,
     run: str = "",
+    record: bool = False,
     show_progress: bool = True,
 ) -> R_co:
     """Play what the run does not have yet, and return the whole run, as the experiment's own class of `Results`.
@@ -56,7 +57,8 @@ def collect(
     workers: how many episodes at a time; 0 for 8 threads with an endpoint, one at a time with a local model, processes
     with rules where the run is long enough for them. cluster: the address of a Dask scheduler, "tcp://host:8786" (see
     lab/runs/workers.py); workers=0 is then every thread that it has. run: a folder (a name goes under `runs/`) in place
-    of one that is named after notebook, engine and condition. A model's answers are kept for `replay:`.
+    of one that is named after notebook, engine and condition. record: keep rules' answers for `replay:`, as a model's
+    always are.
     A run that another process writes is waited for. Where the budget of `lab record` is spent, the results are those of
     the finished groups.
     Raises ManifestMismatch if the folder holds another experiment, BudgetSpent if nothing was finished, Unavailable if
@@ -66,7 +68,7 @@ def collect(
         raise BadSetting(
             f"workers={workers}: state how many episodes to play at a time, or 0 for what suits the engine"
         )
-    another = partial(collect, workers=workers, cluster=cluster, show_progress=show_progress)
+    another = partial(collect, workers=workers, cluster=cluster, record=record, show_progress=show_progress)
     setup = cast(Experiment, experiment).prepared(another).resolved()
     manifest = manifest_of(setup)
     folder = runs_folder() / run if run else folder_for(manifest, setup.condition)
@@ -74,7 +76,7 @@ def collect(
     with when_free(lambda: Run(folder, manifest)) as opened, _noted(setup, opened):
         _announce(setup, opened.pending())
         try:
-            play_all(opened, **_playing(setup, opened, workers, cluster), show_progress=show_progress)
+            play_all(opened, **_playing(setup, opened, workers, cluster, record), show_progress=show_progress)
         except budget.BudgetSpent as error:
             spent = error
         episodes, not_measured = by_group(setup, manifest.tasks, opened.episodes, opened.not_measured)
@@ -92,7 +94,7 @@ def collect(
     return results
 
 
-def _playing(setup: Experiment, opened: Run, workers: int, cluster: str) -> dict[str, Any]:
+def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record: bool) -> dict[str, Any]:
     """How the pending episodes of a run are played, for `play_all`; what answers and the machine are tried out."""
     backbone, kinds = connected(setup.engine), setup.who.kinds
     by_models = not kinds.isdisjoint(engines.MODELS)
@@ -106,7 +108,7 @@ def _playing(setup: Experiment, opened: Run, workers: int, cluster: str) -> dict
         allow_open_files(min(crew, pending))
     first = _first_answers(opened) if by_models else None
     settings = {"backend": backend, "cluster": cluster, "title": _title(setup), "sparing": not workers, "first": first}
-    return {"play": partial(play_booked, setup), "workers": crew, **settings}
+    return {"play": partial(play_booked, setup, by_models or record), "workers": crew, **settings}
 
 
 @contextmanager
@@ -164,15 +166,16 @@ def _first_answers(run: Run) -> FirstAnswers:
     return first
 
 
-def play_booked(setup: Experiment, task: str) -> Played:
+def play_booked(setup: Experiment, record: bool, task: str) -> Played:
     """Play one episode with a ledger of its own, within the budget of `lab record`, of which rules take nothing.
 
-    Raises BudgetSpent before the work, and what the work raises, with its accounts attached (see `lab.runs.execution`).
+    record: keep the answers. Raises BudgetSpent before the work, and what the work raises, with its accounts attached
+    (see `lab.runs.execution`).
     """
-    allowed, by_models = budget.of_environment(), not setup.who.kinds.isdisjoint(engines.MODELS)
-    if by_models:
+    allowed = budget.of_environment()
+    if not setup.who.kinds.isdisjoint(engines.MODELS):
         allowed.check()
-    ledger = Ledger(connected(setup.engine), record=by_models)
+    ledger = Ledger(connected(setup.engine), record)
     try:
         result = setup.play(task, ledger)
     except Exception as error:

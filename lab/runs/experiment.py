@@ -64,6 +64,7 @@ class Experiment(ABC):
     metric: ClassVar[str] = ""  # what `judged` scores, such as "success"; "" where a single episode has no score
     headline: ClassVar[str] = ""  # what `scores` are, where that is no score of single episodes
     benchmark: ClassVar[str] = ""  # what the scores are of, where a part does not name it
+    informed: ClassVar[bool] = False  # rules look up here what no agent knows, so that what they come to is simulated
     private: ClassVar[bool] = False  # a task's score gives away a label without a licence: only means are stored
 
     @abstractmethod
@@ -246,10 +247,11 @@ class Results(Generic[S]):
 
     @property
     def evidence(self) -> str:
-        """ "simulated" where noise stood in for a model's skill, else "measured"; so of null models, which stand in for
-        nobody.
+        """ "simulated" where noise, or knowledge that no agent has, stood in for a model's skill, else "measured".
+
+        So also of null models, which stand in for nobody.
         """
-        return self.who.evidence
+        return "simulated" if self.setup.informed and "rules" in self.who.kinds else self.who.evidence
 
     @property
     def scores(self) -> dict[str, float]:

@@ -71,6 +71,10 @@ class Trial(Experiment):
         return self.of.packages
 
     @property
+    def informed(self) -> bool:  # type: ignore[override]
+        return any(self.part(*pair).informed for pair in self._declared())
+
+    @property
     def metric(self) -> str:  # type: ignore[override]
         return self.of.metric
 

@@ -37,6 +37,7 @@ class Setup(AssistantBenchQuestions, Certifying):
     settings: Settings = Settings(step_cap=20)  # Table 9's were not recovered; five steps with three attempts fit
 
     method: ClassVar[str] = "sdp-assistantbench"
+    informed: ClassVar[bool] = True  # what a synthetic question asks for is stored with it
 
     def operators(self) -> tuple[str, ...]:
         asked = [DECOMPOSE, TOOLS, FINDING, JUDGE, FINALIZE, REPLAN]

@@ -46,9 +46,12 @@ def synthetic(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_recorded_answers_come_to_the_same_rows(name: str, request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--record"):
         record(name)
-    results = STUDIES.named(name).run(engine=f"replay:{FOLDER / name}", workers=1)
-    for file, content in golden(results).items():
+    for file, content in golden(replayed(name)).items():
         assert_same(file, content, (FOLDER / name / file).read_text(encoding="utf-8"))
+
+
+def replayed(name: str) -> Results:
+    return STUDIES.named(name).run(engine=f"replay:{FOLDER / name}", workers=1)
 
 
 def record(name: str) -> None:
@@ -64,7 +67,7 @@ def record(name: str) -> None:
     manifest = json.loads((folder / MANIFEST).read_text())
     manifest |= {"sha256": {PACKED: manifest["sha256"][PACKED]}, "code": "", "surroundings": {}}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1))
-    for file, content in golden(results).items():
+    for file, content in golden(replayed(name)).items():  # a row's source tells a replay from the run
         (folder / file).write_text(content, encoding="utf-8")
 
 
