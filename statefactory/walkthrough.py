@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import pandas as pd
 
 from lab.results.exports import readable
 from lab.results.text import shortened
@@ -24,6 +23,9 @@ from statefactory.extraction import Trace
 from statefactory.predictors.factored import trace_rewards
 from statefactory.routing import PAPER, Convention, Match, matches
 from statefactory.state import Attribute, Entity, entities
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EventKind: TypeAlias = Literal["anchored", "added", "rise", "fall"]
 JUMP = 0.1  # a fit that changes by this much in one step is worth a remark

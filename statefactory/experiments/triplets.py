@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from random import Random
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-import pandas as pd
 from pydantic import Field, field_validator
 
 from lab.models import engines
@@ -34,6 +33,9 @@ from statefactory.experiments.scoring import embedder_of
 from statefactory.extraction import Trace
 from statefactory.predictors import METHODS
 from statefactory.state import Attribute, Values, entities, sentence
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 OTHER_OBJECT, CONTRADICTION = "another object", "another value"
 
@@ -277,6 +279,8 @@ def accuracy_rows(made: ParaphraseResults, embedding: str) -> list[tables.Row]:
 
 def accuracy_by_domain(made: ParaphraseResults, embeddings: Sequence[str]) -> pd.DataFrame:
     """A row a domain, a column an embedding: right triplets of all."""
+    import pandas as pd
+
     lines = [
         {"domain": title(domain), "triplets": len(triplets)}
         | {name: hits(triplets, embedder_of(name)).mean() for name in embeddings}
@@ -295,6 +299,8 @@ def sample(made: ParaphraseResults, embedding: str, most: int = 2) -> pd.DataFra
 
 def printed_cases(embeddings: Sequence[str]) -> pd.DataFrame:
     """Table 12's strings as printed: similarities here, whether they pass, and whether the paper says so."""
+    import pandas as pd
+
     lines = []
     for case, triplet in PRINTED.items():
         for name in embeddings:

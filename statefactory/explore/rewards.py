@@ -19,7 +19,6 @@ from statefactory.experiments import figure4
 from statefactory.experiments.figure4 import PairWalkthrough
 from statefactory.experiments.predictions import EXTRACTIONS
 from statefactory.experiments.scoring import embedder_of
-from statefactory.plots import draw_walkthrough
 from statefactory.predictors import METHODS, operators_of
 from statefactory.state import LEVELS, Attribute, Entity, Group, Level, State, Values
 from statefactory.walkthrough import Walkthrough, walk
@@ -260,7 +259,9 @@ class Rewards(Panel):
         self.edit()
 
     def _draw(self) -> None:
+        from statefactory import plots  # which loads matplotlib
+
         if self.followed:
             followed, shown = self.followed, self.changed or self.followed.positive
             note = followed.note + (" · one fact edited" if self.changed else "")
-            self.drawing.value = png(lambda: draw_walkthrough(shown, followed.negative, self.step.value, note))
+            self.drawing.value = png(lambda: plots.draw_walkthrough(shown, followed.negative, self.step.value, note))

@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from math import log, sqrt
-from typing import Any, Generic, TypeVar
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agents.environment import Environment
 from agents.history import CALLS, FINISHED, INVALID, NO_ANSWER, STEPS, History, Turn
@@ -23,6 +21,9 @@ from lab.results.exports import readable
 from statefactory.planning.lookahead import Lookahead, Meter, OutOfBudget
 from statefactory.planning.proposals import Proposer
 from statefactory.predictors import Path
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 M = TypeVar("M")
 

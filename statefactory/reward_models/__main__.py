@@ -27,9 +27,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import get_type_hints
-
-import pandas as pd
+from typing import TYPE_CHECKING, get_type_hints
 
 from lab.machine.faults import MissingData
 from lab.machine.files import sha256_of
@@ -45,6 +43,9 @@ from statefactory.reward_models.backbones import DEQUANTISED, MissingBackbone, d
 from statefactory.reward_models.pairs import ALL, TRAININGS, build_pairs, default_folder, training_files, training_pairs
 from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
 from statefactory.reward_models.training import train
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXPECTED = (MissingData, MissingBackbone, BuildFailed, RunBusy, ValueError)
 

@@ -13,10 +13,9 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import shown as shown_path
@@ -31,6 +30,9 @@ from statefactory.reward_models.pairs import file_of, read_in_order, training_pa
 from statefactory.reward_models.predictor import ANOTHER, OWN, LearnedReward, PrefixPredictor, with_controls
 from statefactory.reward_models.recipe import changes
 from statefactory.reward_models.training import pairs_hash
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WHO = ["model", "trained_on", "shown"]
 COLUMNS = [*WHO, "domain", "task", "kind", "step", "reward", "truth"]
@@ -117,6 +119,8 @@ def controlled(predictor: PrefixPredictor, pairs: Sequence[Pair]) -> dict[str, P
 
 def frame(model: str, trained_on: str, shown: Mapping[str, Predictor[Any]], pairs: Sequence[Pair]) -> pd.DataFrame:
     """Predictions at every step of every pair, as a table with COLUMNS. shown: what is shown -> the predictor."""
+    import pandas as pd
+
     lines = [
         (model, trained_on, control, row.domain, row.task, row.kind, step, reward, truth)
         for control, predictor in shown.items()
@@ -131,6 +135,8 @@ def frame(model: str, trained_on: str, shown: Mapping[str, Predictor[Any]], pair
 
 def distances(predictions: pd.DataFrame) -> pd.DataFrame:
     """EPIC distance of each pair: columns WHO, domain, task, distance; the monotonic baseline's rows first."""
+    import pandas as pd
+
     # A pair's positive steps stand before its negative ones, as in the benchmark.
     first = predictions.drop_duplicates(["domain", "task", "kind", "step"])
     length = first.groupby(["domain", "task", "kind"], sort=False)["step"].transform("max")
@@ -146,6 +152,8 @@ def summary(distances: pd.DataFrame) -> pd.DataFrame:
     Columns: WHO, domain, n, value, ci_low, ci_high; minus_own, minus_low and minus_high: differences pair by pair to
     the first in the frame that is not the monotonic baseline.
     """
+    import pandas as pd
+
     lines = []
     for domain, part in distances.groupby("domain", sort=False):
         table = part.pivot(index="task", columns=WHO, values="distance")
@@ -168,6 +176,8 @@ def save(path: Path, predictions: pd.DataFrame) -> None:
 
 def read(paths: Iterable[Path]) -> pd.DataFrame:
     """Predictions of one or more files. Raises DamagedFile."""
+    import pandas as pd
+
     parts = []
     for path in paths:
         try:
@@ -179,6 +189,8 @@ def read(paths: Iterable[Path]) -> pd.DataFrame:
 
 def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Predictions one below the other."""
+    import pandas as pd
+
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
 
 

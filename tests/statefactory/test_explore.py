@@ -34,7 +34,7 @@ def light(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     steps: list[int] = []
     for module in (figure4, rewards):
         monkeypatch.setattr(module, "embedder_of", lambda name: Words())
-    monkeypatch.setattr(rewards, "draw_walkthrough", lambda walked, negative, step, note: steps.append(step))
+    monkeypatch.setattr("statefactory.plots.draw_walkthrough", lambda walked, negative, step, note: steps.append(step))
     monkeypatch.setattr(rewards, "png", lambda draw: draw() or b"\x89PNG")
     return steps
 
