@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from lab.runs.collecting import collect
 from sdp.adapters.corridor import Corridor, CorridorAdapter
 from sdp.experiments import figure2
-from sdp.experiments.multihop import MuSiQue
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
 
@@ -56,10 +52,3 @@ def test_the_table_has_every_plan_and_attempt_in_order_and_every_text_in_full() 
     assert attempts["k"].tolist() == [attempt.k for attempt in played.attempts]
     assert attempts["states"].str.contains("→").tolist() == [attempt.k > 0 for attempt in played.attempts]
     assert set(played.plans[0].predicates[2].text.split()) <= set(" ".join(table.iloc[0].astype(str)).split())
-
-
-def test_a_recorded_run_is_shown_without_its_engine(tmp_path: Path) -> None:
-    recorded = collect(MuSiQue(limit=2, setting="open", **NOISY), run=str(tmp_path / "kept"), record=True)  # type: ignore[arg-type]
-    example = figure2.example("musique", engine=f"replay:{tmp_path / 'kept'}")
-    assert example.setup.setting == "open" and example.backbone == recorded.backbone == "rules@0.8"
-    assert example.trajectory.attempts in [each.attempts for each in recorded.trajectories]
