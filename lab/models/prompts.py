@@ -252,8 +252,9 @@ def limited(answer: type[A], field: str, kind: Any, words: str = "", **limits: A
 
     kind: hashable, such as list[str]. words: its description, by default as it was. limits: as pydantic's Field has.
     """
-    about: Any = Field(description=words or answer.model_fields[field].description, **limits)
-    return create_model(answer.__name__, __base__=answer, **{field: (kind, about)})
+    about = Field(description=words or answer.model_fields[field].description, **limits)
+    typed: Any = {field: (kind, about)}
+    return create_model(answer.__name__, __base__=answer, **typed)
 
 
 @lru_cache(maxsize=4096)

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ TIMES = FOLDER / "times.yaml"
 METHODS = ("procllm", "sdp", "statefactory")
 TRIED = "4_explore/"  # of no paper, and listed in one row
 SUITE = (*METHODS, "agents", "lab", "worlds")
-ITEM = re.compile(r"Table |Figure |§")
+ITEM = re.compile(r"(Table|Figure) ([A-Z]\.)?(\d+)")
 NAMED = re.compile(r"^(?:Tables?|Figures?) [A-Z\d][^:]*: ")  # of a title: the column beside it says which
 PART = re.compile(
     r"(?P<start><!-- (?P<name>\w+)(?: \((?P<which>[^\n]*?)\))?: made by `make readme` -->\n)"
@@ -195,18 +196,48 @@ def main() -> None:
 
 
 def _items(judged: Iterable[register.PaperFindings], notebook: str) -> str:
-    """ "StateFactory Figure 2, Table 3": the items of each paper that a notebook has; "–" where there is none."""
-    papers: dict[str, list[str]] = {}
-    for findings in judged:
-        for entry in (entry for entry in findings.paper.items if entry.notebook == notebook):
-            papers.setdefault(findings.paper.paper, []).extend(item for item in entry.items if ITEM.match(item))
-    return "; ".join(f"{paper} {', '.join(items)}" for paper, items in papers.items() if items) or EMPTY
+    """ "SDP Figure 2", or "StateFactory Figure 2, Tables 3–5, 18": runs of numbers are drawn together."""
+    papers: dict[str, dict[str, dict[str, list[int]]]] = {}
+    for paper in judged:
+        for entry in (entry for entry in paper.paper.items if entry.notebook == notebook):
+            for item in entry.items:
+                if known := ITEM.fullmatch(item):
+                    kind, appendix, number = known.groups(default="")
+                    kinds = papers.setdefault(paper.paper.paper, {})
+                    kinds.setdefault(kind, {}).setdefault(appendix, []).append(int(number))
+                elif item.startswith("§"):
+                    papers.setdefault(paper.paper.paper, {}).setdefault(item.split()[0], {})
+    return (
+        "; ".join(
+            f"{paper} {', '.join(_numbered(kind, numbers) for kind, numbers in sorted(kinds.items()))}"
+            for paper, kinds in papers.items()
+        )
+        or EMPTY
+    )
 
 
 def _verdicts(judged: Iterable[register.PaperFindings], notebook: str) -> str:
     """ "2 DIFFERENT, 3 NOT RUN" of the claims about a notebook; "–" where there is none."""
     words = Counter(f.verdict.word for f in scoreboard.findings(judged) if f.claim.notebook == notebook)
     return ", ".join(f"{number} {word}" for word, number in sorted(words.items())) or EMPTY
+
+
+def _numbered(kind: str, numbers: dict[str, list[int]]) -> str:
+    """ "Tables 3–5, 18" or "Figures 4, A.2". numbers: by what stands before them, "" or a letter of an appendix."""
+    ranges = [
+        f"{appendix}{first}" + (f"–{appendix}{last}" if last > first else "")
+        for appendix, series in sorted(numbers.items())
+        for first, last in _runs(sorted(series))
+    ]
+    return " ".join(filter(None, [kind + "s" * (sum(map(len, numbers.values())) > 1), ", ".join(ranges)]))
+
+
+def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
+    first = numbers[0]
+    for number, after in pairwise([*numbers, numbers[-1] + 2]):
+        if after > number + 1:
+            yield first, number
+            first = after
 
 
 def _length(path: Path) -> int:

@@ -21,7 +21,7 @@ def test_tables_figures_and_sections_of_a_paper_are_listed() -> None:
         paper("A", ("Table 4", "Table 20"), ("Table 3", "Table 5", "Figure A.1", "Figure 4")),
         paper("B", ("§6 reading", "held-out tasks")),
     ]
-    assert front_page._items(judged, "n") == "A Table 4, Table 20, Table 3, Table 5, Figure A.1, Figure 4; B §6 reading"
+    assert front_page._items(judged, "n") == "A Figures 4, A.1, Tables 3–5, 20; B §6"
     assert front_page._items([], "n") == "–"
 
 
