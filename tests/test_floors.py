@@ -43,6 +43,7 @@ def test_every_declared_benchmark_has_agents_without_skill_and_a_ceiling(name: s
     assert all(setup.engine in nobody or not setup.operators() for setup in map(panel.agents.get, without))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAST)
 def test_a_panel_plays_the_same_tasks_and_its_ends_are_its_best_floor_and_its_ceiling(name: str) -> None:
     played = floors.play(name, "synthetic", limit=3)
@@ -57,6 +58,7 @@ def test_a_panel_plays_the_same_tasks_and_its_ends_are_its_best_floor_and_its_ce
     assert found.floor == table[table["role"] == FLOOR]["value"].max() and found.ceiling == 100
 
 
+@pytest.mark.slow
 def test_null_models_play_sdp_whole_and_the_first_option_is_the_best_of_them() -> None:
     played = floors.play("TravelPlanner", "synthetic", limit=10)
     values = floors.frame("TravelPlanner", played).set_index("agent")["value"]

@@ -41,6 +41,7 @@ def imported(source: str, package: str) -> Iterator[str]:
             yield package if node.level else (node.module or "").split(".")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_module_imports_only_what_lies_below_it(path: Path) -> None:
     package = path.relative_to(ROOT).parts[0]
@@ -61,6 +62,7 @@ def test_studies_import_experiments_and_never_the_other_way() -> None:
         assert not [name for name in full_names(path.read_text(encoding="utf-8")) if ".studies" in name], path
 
 
+@pytest.mark.slow
 def test_nothing_imports_the_stand_ins() -> None:
     for path in (path for path in MODULES if path.relative_to(ROOT).parts[0] != "standins"):
         assert "standins" not in imported(path.read_text(encoding="utf-8"), ""), path
@@ -89,6 +91,7 @@ def test_nothing_imports_notebooks_tests_benchmarks_or_scripts() -> None:
         assert not outside & set(imported(path.read_text(encoding="utf-8"), "")), path
 
 
+@pytest.mark.slow
 def test_every_package_that_the_suite_imports_is_declared() -> None:
     names = {name for path in MODULES for name in imported(path.read_text(encoding="utf-8"), "")}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -134,6 +137,7 @@ HEAVY_ITSELF = "statefactory.reward_models.trainer"
 OF_TABLES = {"experiments", "studies", "plots"}
 
 
+@pytest.mark.slow
 def test_modules_load_heavy_packages_where_they_are_used() -> None:
     """All in one process: a heavy package stands there from the first module on that loads it."""
     paths = [path.relative_to(ROOT).with_suffix("") for path in MODULES if path.stem[0] != "_"]

@@ -84,7 +84,7 @@ def test_a_null_model_answers_within_the_schema_and_asks_nobody(
         raise AssertionError("a null model asked somebody")
 
     monkeypatch.setattr(socket, "socket", asked)
-    monkeypatch.setattr(rules, "_answer", asked)
+    monkeypatch.setattr(rules.Rules, "ask", asked)
     backbone, (prompt, fields) = connect(engine), example
     answer = backbone.ask(prompt, **fields)
     assert (answer.call.path, answer.call.paid, answer.call.usd) == ("null", False, 0.0)

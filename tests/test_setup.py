@@ -122,6 +122,7 @@ def test_uv_is_told_where_pip_looks() -> None:
     assert install.places("") == {}
 
 
+@pytest.mark.slow
 def test_textworld_and_alfworld_play_without_spacy() -> None:
     ran = subprocess.run([sys.executable, "-c", WITHOUT_SPACY], cwd=ROOT, capture_output=True, text=True)
     assert ran.stdout == "alfworld True 1.0\ntextworld True 1.0\n", ran.stderr

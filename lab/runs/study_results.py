@@ -223,7 +223,9 @@ def by_metrics(results: Results, benchmark: str, condition: str) -> Iterator[tab
         if not values:
             continue
         title = metric.title.format(benchmark=study.titles.get(benchmark, benchmark))
-        origin = (results.evidence, f"this run, {study.source(results.setup, benchmark)}")
+        informed = results.setup.part(benchmark, condition).informed and "rules" in results.who.kinds
+        evidence = "simulated" if informed else results.who.evidence
+        origin = (evidence, f"this run, {study.source(results.setup, benchmark)}")
         shown, backbone, numbers = study.label(results, condition), results.backbone, [*values.values()]
         if metric.kind == "rate" or (metric.kind == "auto" and metric.scale == 100 and {*numbers} <= {0.0, 1.0}):
             passes = sum(value == 1 for value in numbers)

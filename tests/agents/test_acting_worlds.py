@@ -80,6 +80,7 @@ def begun(setup: Acting) -> Environment:
     return environment
 
 
+@pytest.mark.slow
 def test_the_expert_solves_it_within_the_cap_and_is_called_simulated(setup: Acting) -> None:
     run = played(setup)
     ends = {(one.result["score"], one.result["end"], one.result["invalid"]) for one in run.episodes.values()}
@@ -88,6 +89,7 @@ def test_the_expert_solves_it_within_the_cap_and_is_called_simulated(setup: Acti
         assert one.result["steps"] == one.result["calls"] == len(run.setup.solution(task)) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", TRIVIAL)
 def test_agents_without_skill_ask_nobody_and_are_measured(setup: Acting, agent: str) -> None:
     setup = replace(setup, agent=agent, settings=Settings(steps=6))
@@ -115,6 +117,7 @@ def test_agents_without_skill_ask_nobody_and_are_measured(setup: Acting, agent: 
         assert len(drawn) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", [name for name, one in ASKING.items() if one.blanks])
 def test_agents_that_plan_are_played_by_the_expert_and_end_under_noise(setup: Acting, agent: str) -> None:
     # A trial of Reflexion has a third of the steps.
@@ -142,6 +145,7 @@ def test_errors_cost_steps_and_come_again_in_every_run(setup: Acting) -> None:
     assert again[0] == again[1] == played(noisy).episodes[task].result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setup", OF_VALID, indirect=True)
 def test_what_is_taken_in_place_of_the_experts_action_is_always_valid(setup: Acting) -> None:
     wrong = results(replace(setup, engine="oracle@0"))
@@ -150,6 +154,7 @@ def test_what_is_taken_in_place_of_the_experts_action_is_always_valid(setup: Act
     assert len({turn["action"] for one in wrong for turn in one["history"]["turns"]}) > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", [name for name, agent in ASKING.items() if not agent.searches])
 def test_a_model_that_talks_nonsense_ends_by_its_caps(setup: Acting, agent: str, server: ChatServer) -> None:
     noise = "\x00 \\ \ud83d " + "x" * 999

@@ -144,6 +144,7 @@ def test_a_placebo_asks_as_often_and_shows_numbered_blanks(
     assert not any(text in shown for text in ("Climb the first", "Climb on", "Climb, climb"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["ReAct", *PLANNERS])
 @pytest.mark.parametrize("schema", [False, True])
 def test_nonsense_ends_every_agent_by_a_cap(server: ChatServer, play: Any, agent: str, schema: bool) -> None:

@@ -44,18 +44,18 @@ def synthetic(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", STUDIES.names())
 def test_recorded_answers_come_to_the_same_rows(name: str, request: pytest.FixtureRequest) -> None:
-    if request.config.getoption("--record"):
+    if recording := request.config.getoption("--record"):
         record(name)
-    for file, content in golden(replayed(name)).items():
-        assert_same(file, content, (FOLDER / name / file).read_text(encoding="utf-8"))
-
-
-def replayed(name: str) -> Results:
-    return STUDIES.named(name).run(engine=f"replay:{FOLDER / name}", workers=1)
+    results = STUDIES.named(name).run(engine=f"replay:{FOLDER / name}", workers=1)
+    for file, content in golden(results).items():
+        path = FOLDER / name / file
+        if recording:
+            path.write_text(content, encoding="utf-8")
+        assert_same(file, content, path.read_text(encoding="utf-8"))
 
 
 def record(name: str) -> None:
-    """Play a study with its own engine and write its answers and what they came to."""
+    """Play a study with its own engine and write its answers."""
     settings = {"data": "synthetic", "limit": 2} | SETTINGS.get(name, {})
     results = collect(STUDIES.named(name).trial(**settings), 1, record=True, show_progress=False)
     shutil.rmtree(FOLDER / name, ignore_errors=True)
@@ -67,8 +67,6 @@ def record(name: str) -> None:
     manifest = json.loads((folder / MANIFEST).read_text())
     manifest |= {"sha256": {PACKED: manifest["sha256"][PACKED]}, "code": "", "surroundings": {}}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1))
-    for file, content in golden(replayed(name)).items():  # a row's source tells a replay from the run
-        (folder / file).write_text(content, encoding="utf-8")
 
 
 def golden(results: Results) -> dict[str, str]:

@@ -53,6 +53,7 @@ def test_a_reader_that_is_gone_ends_a_command_quietly(arguments: list[str]) -> N
     assert (ended.returncode, ended.stderr) == (141, b"")
 
 
+@pytest.mark.slow
 def test_what_is_printed_may_meet_an_ascii_terminal_or_a_full_disk(tmp_path: Path) -> None:
     collect(Asking(count=2), run="asked", show_progress=False)
     environment = dict(os.environ) | {"PYTHONIOENCODING": "ascii", "PYTHONPATH": f"{ROOT}:{ROOT}/tests/support"}
@@ -80,6 +81,7 @@ def test_limits_that_let_nothing_run_are_refused(option: str, said: str, capsys:
         assert end.value.code == 2 and said in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_file_in_place_of_the_folder_for_copies_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     file = tmp_path / "mine"
     file.write_text("kept")

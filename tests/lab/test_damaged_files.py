@@ -10,6 +10,7 @@ import pytest
 from damage import FAULTS, Case, cases, played
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [

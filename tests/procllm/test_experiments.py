@@ -60,6 +60,7 @@ def solved(results: Results, condition: str) -> float:
     return sum(results.values(BLOCKS, condition, "success").values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("condition", [HUMAN, PLACEBO, NONE, EXTENDED])
 def test_rules_solve_every_domain_under_every_network_that_is_not_made(
@@ -127,6 +128,7 @@ def test_success_rows_have_wilson_intervals_and_contrasts_an_exact_test(tmp_path
     assert both["p (Holm)"].tolist() == [min(1, 2 * line["p"])] * 2, "nobody played LLM-TN"
 
 
+@pytest.mark.slow
 def test_minus_one_is_a_slice_of_the_synthetic_requests_and_zero_all_of_them() -> None:
     travel = {"benchmarks": [TITLES["travel"]], "conditions": [HUMAN], "data": "synthetic"}
     counts = [len(EVERYWHERE.trial(**travel, limit=limit).resolved().tasks()) for limit in (-1, 0, 3)]

@@ -122,6 +122,7 @@ def test_boxes_keep_apart_and_each_task_lies_beyond_its_parent(network: Network)
     assert all(box.top >= -1e-6 and box.top + box.height <= layout.height + 1e-6 for box in boxes)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(networks())
 @example(network_of(SHARED))

@@ -136,6 +136,7 @@ def test_evidence_counts_where_someone_annotated_it() -> None:
     assert counts(anatomy.evidence_never_shown(scores, shown)) == {"failed episodes": (1, 2)}
 
 
+@pytest.mark.slow
 @given(
     seeds=st.lists(st.integers(0, 10_000), max_size=6),
     right=st.lists(st.sampled_from([0.0, 0.4, 1.0]), min_size=6, max_size=6),

@@ -142,6 +142,7 @@ def test_judges_that_say_the_same_agree_wholly() -> None:
     assert table.loc["never", "with people"] == pytest.approx(100 * 20 / 28)
 
 
+@pytest.mark.slow
 def test_the_surface_falls_from_a_perfect_validate_and_holds_its_points() -> None:
     surface = validate_surface.play("rules@0.7", [0, 1], [0, 0.5], limit=12, workers=1)
     scores = surface.set_index(["dataset", "verdicts", "certify", "reject"])["score"]

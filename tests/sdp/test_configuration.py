@@ -24,6 +24,7 @@ def test_every_field_of_the_loop_and_of_the_policy_is_listed_once(benchmark: str
     assert len(parameters) == len(set(parameters))
 
 
+@pytest.mark.slow
 def test_values_are_the_codes_and_the_papers_stand_beside_them() -> None:
     lengths = tables7to11.plan_lengths(SETUP)
     assert lengths == {3: 11, 5: 17, 7: 23}  # A.2

@@ -68,6 +68,7 @@ def test_a_run_folder_refuses_another_policy_and_names_it(tmp_path: Path) -> Non
         run(Setup(data="synthetic", limit=4, policy=Policy(every_meal=True)), tmp_path)
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_results_of_one(tmp_path: Path) -> None:
     runs = run(MADE, tmp_path, "one"), run(MADE, tmp_path, "two", workers=2)
     one, two = ([episode.result for episode in of.episodes.values()] for of in runs)

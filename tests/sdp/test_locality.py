@@ -188,6 +188,7 @@ def desk() -> TravelPlanner:
     return TravelPlanner(LISTINGS_0, {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [Policy(), Policy(undo=3), Policy(cities="propose")], ids=str)
 def test_no_operator_of_travelplanner_can_reach_the_history(policy: Policy, desk: TravelPlanner) -> None:
     # The tables hold no history before the episode, and are looked into again after it.

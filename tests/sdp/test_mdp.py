@@ -153,6 +153,7 @@ class Nostalgic(CorridorAdapter):
         return "creep east" if 2 in self.been[:-1] else "go east"
 
 
+@pytest.mark.slow
 def test_the_prefix_says_nothing_beyond_state_and_plan_tail() -> None:
     tests = [markov_test(walks(honest, seed, 80), previous_state, permutations=99, seed=seed) for seed in range(80)]
     assert kstest([test.p_value for test in tests], "uniform").pvalue > 0.01
@@ -197,6 +198,7 @@ def trips(policy: Policy, seeds: int) -> list[Trajectory]:
     return runs
 
 
+@pytest.mark.slow
 def test_a_travel_state_names_all_that_was_decided_so_no_state_is_met_in_two_ways() -> None:
     with pytest.raises(ValueError, match="two different prefixes"):
         markov_test(trips(Policy(), 30))

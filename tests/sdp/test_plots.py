@@ -83,6 +83,7 @@ RUNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", RUNS)
 def test_each_attempt_has_a_mark_and_each_cascade_its_k(run: str) -> None:
     trajectory = RUNS[run]()

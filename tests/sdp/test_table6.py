@@ -37,6 +37,7 @@ def ablated() -> list[Ablated]:
     return table6.played(map(trial, ASKED))
 
 
+@pytest.mark.slow
 def test_every_mechanism_has_both_ways_on_every_benchmark(ablated: list[Ablated]) -> None:
     frame = tables.table(line for one in ablated for line in table6.rows(one))
     assert len(frame) == 3 * (1 + 2 * len(ABLATIONS)) and set(frame["evidence"]) == {"simulated"}
@@ -130,6 +131,7 @@ def test_the_noise_sweep_is_monotone_enough_and_labelled() -> None:
     assert rate["SDP", 0.3] < rate["SDP", 1.0] and rate[sweeps.UNDOING, 0.3] > rate["SDP", 0.3]
 
 
+@pytest.mark.slow
 def test_a_validator_that_certifies_anything_is_none_and_one_that_rejects_costs_calls() -> None:
     base = sweeps.STUDY.trial(data="synthetic", limit=6)
     sweep = sweeps.validator_sweep(base, "rules@0.4", [0.0, 1.0], [0.5], ["GPT-5.2"]).set_index(

@@ -82,6 +82,7 @@ def out_of_view(figure: Figure) -> list[Text]:
             if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("steps", "objects", "name"), [(9, 1, "mug"), (19, 4, "red block"), (7, 2, TITLE), (60, 8, "egg"), (1, 1, "mug")]
 )
@@ -98,6 +99,7 @@ def test_a_walkthrough_shows_the_step_that_was_asked_for() -> None:
         draw_walkthrough(told, step=10)
 
 
+@pytest.mark.slow
 def test_a_walkthrough_without_goal_or_state_is_drawn() -> None:
     row = walked(3, 1).row
     for states, goals in ((((),) * 3, ((),) * 3), (((),) * 3, ((entity("mug", {}),),) * 3)):
@@ -110,6 +112,7 @@ def test_whole_texts_and_strange_characters_are_drawn() -> None:
     draw_walkthrough(told, negative=[0.1]).canvas.draw()
 
 
+@pytest.mark.slow
 def test_the_same_walkthrough_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = []
     for folder in ("first", "second"):
@@ -156,6 +159,7 @@ def test_published_bars_are_lighter_and_measured_ones_have_whiskers(table1: pd.D
     assert len(axes.containers) - len(axes.patches) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["Table 13", "Table 14", "Table 15"])
 def test_tables_by_domain_have_published_beside_measured(table: str) -> None:
     names = list(dict.fromkeys(tables.published(table, "statefactory")["method"]))
@@ -219,6 +223,7 @@ def test_ablations_say_how_their_numbers_came_to_be() -> None:
     assert not overlapping(figure)
 
 
+@pytest.mark.slow
 def test_a_learning_curve_has_the_points_and_their_running_mean() -> None:
     points = [(step, 1 / step, 1 - 1 / step) for step in range(1, 31)]
     alone, several = draw_learning({"one": points}), draw_learning({"one": points, "two": points[:3]})
@@ -245,6 +250,7 @@ def grown(count: int, seed: int) -> Node:
     return root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "seed"), [(1, 0), (2, 0), (12, 1), (50, 2), (50, 3), (400, 4)])
 def test_no_text_of_a_search_tree_overlaps_and_the_chosen_line_is_drawn(count: int, seed: int) -> None:
     root = grown(count, seed)

@@ -115,6 +115,7 @@ def test_pairs_that_cannot_be_built_here_leave_their_domain_out(monkeypatch: pyt
 # --- a run --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_results_of_one(hashed: HashedEmbedder, tmp_path: Path) -> None:
     one, two = (run(trial(limit=3), tmp_path, str(workers), workers=workers) for workers in (1, 2))
     assert two.episodes == one.episodes and predicted(two) == predicted(one)
@@ -380,6 +381,7 @@ def test_every_level_has_its_row_in_table_13_and_its_gain_over_the_last(hashed: 
     assert ablations.ordered(table, by_value) is None, "Overall lacks"
 
 
+@pytest.mark.slow
 def test_held_out_pairs_are_other_tasks(hashed: HashedEmbedder) -> None:
     chosen = {"data": "synthetic", "limit": 1, "benchmarks": ("blocksworld",), "workers": 1}
     runs = held_out.run(seed=3, **chosen)

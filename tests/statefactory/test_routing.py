@@ -37,6 +37,7 @@ def by_loops(goals: list, seen: list, convention: Convention) -> list[float]:
     return plain if convention is PAPER else [math.floor(value * 100 + 1e-4) / 100 for value in plain]
 
 
+@pytest.mark.slow
 @both
 @settings(max_examples=150)
 @given(steps=trajectories)
@@ -144,6 +145,7 @@ def test_goals_and_states_must_be_equally_many() -> None:
         rewards([(), ()], [()], EMBEDDER)
 
 
+@pytest.mark.slow
 @both
 def test_ten_thousand_objects_take_seconds_and_little_memory(convention: Convention) -> None:
     many = tuple(

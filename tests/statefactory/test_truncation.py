@@ -112,6 +112,7 @@ def test_a_first_step_without_a_state_is_shortened_too(module: str) -> None:
     assert len(written(prompt, short)) <= (4096 - 500) * CUT_AT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES)
 def test_ten_thousand_objects_are_cut_in_a_moment(module: str) -> None:
     prompt, fields = about(module, "object_attribute", 10_000, TALE)

@@ -28,6 +28,7 @@ ALL: list[type[Benchmark]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ALL)
 def test_the_expert_reaches_full_score_and_doing_nothing_none(kind: type[Benchmark]) -> None:
     # In a thread of its own: the worlds of this one may be dead by a test's hand.

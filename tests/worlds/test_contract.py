@@ -113,6 +113,7 @@ def test_importing_the_worlds_loads_no_expert_and_nothing_heavy() -> None:
     assert not heavy & loaded and not [name for name in loaded if name.endswith((".expert", ".planner"))]
 
 
+@pytest.mark.slow
 def test_episodes_and_plans_depend_neither_on_the_hash_seed_nor_on_what_was_played_before() -> None:
     def told(turn: str) -> list[str]:
         command, environment = [sys.executable, "-c", EPISODES, turn], os.environ | {"PYTHONHASHSEED": str(len(turn))}

@@ -67,6 +67,7 @@ def test_a_failure_comes_through_and_leaves_nothing() -> None:
     assert names() == []
 
 
+@pytest.mark.slow
 def test_the_script_writes_the_committed_files_again() -> None:
     command = [sys.executable, "-m", "scripts.make_synthetic", "--check"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

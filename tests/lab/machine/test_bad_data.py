@@ -163,6 +163,7 @@ BAD = ("a page", "a page called a file", "an XML error", "a JSON error", "nothin
        "half a chunk", "packed unasked", "to a page", "to no host", "404", "500", "reset")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", BAD)
 def test_a_bad_mirror_is_named_and_the_next_fetch_succeeds(how: str, mirror: Mirror, data: Path) -> None:
     shutil.rmtree(data / "blocksworld")

@@ -100,6 +100,7 @@ import huggingface_hub.utils.tqdm  # which imports tqdm for notebooks, with its 
 """
 
 
+@pytest.mark.slow
 def test_a_cell_keeps_one_quiet_line_and_its_executed_copy_only_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     notebook = new_notebook(cells=[new_code_cell(CELL)])

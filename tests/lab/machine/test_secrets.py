@@ -73,6 +73,7 @@ with asking.Run(pathlib.Path(folder), asking.manifest(4, engine, address)) as ru
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("behave", "workers"),
     [(chat.echoes_key, 1), (chat.echoes_key, 2), (echoes_wrongly, 2), (echoes_and_is_busy, 1), (answers, 1)],
@@ -141,6 +142,7 @@ print(vars(model), model.ask(asking.ASK, box={box}))"""
 ECHOED = 666
 
 
+@pytest.mark.slow
 def test_a_key_is_in_no_notebook_that_was_executed_nor_in_one_that_failed(tmp_path: Path, server: ChatServer) -> None:
     server.behave(lambda request: chat.echoes_key(request) if f"Box {ECHOED}" in request.text else answers(request))
     boxes = {"good": 1, "bad": ECHOED}

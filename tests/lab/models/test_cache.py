@@ -69,6 +69,7 @@ def test_processes_share_one_cache(tmp_path: Path) -> None:
     assert len(AnswerCache(path)) == KEYS
 
 
+@pytest.mark.slow
 def test_processes_that_make_the_file_at_the_same_moment_do_not_fail(tmp_path: Path) -> None:
     for attempt in range(15):
         path, gate = tmp_path / str(attempt) / "answers.sqlite", FORK.Barrier(8)

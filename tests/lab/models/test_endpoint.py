@@ -280,6 +280,7 @@ def poisoned(response: chat.Response, box: int = 1) -> Callable[[chat.Request], 
     return lambda request: response if f"Box {box}." in request.text else chat.answer(GOOD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("poison", POISONS.values(), ids=POISONS)
 def test_a_request_that_alone_gets_no_answer_is_no_fault_of_the_whole_server(
     server: ChatServer, prompt: Prompt, cache: AnswerCache, poison: chat.Response

@@ -28,6 +28,7 @@ SOME = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "junk",
     [pytest.param(junk, id=junk.name, marks=[] if junk.name in SOME else [pytest.mark.campaign]) for junk in kinds()],

@@ -80,6 +80,7 @@ def test_null_models_take_the_first_the_last_or_a_random_option() -> None:
     assert again == drawn[3] != connect("random?seed=3").ask(WALK, sample=1, doors=doors).value.choice
 
 
+@pytest.mark.slow
 @given(
     texts=st.lists(st.text(max_size=4), min_size=1, max_size=8, unique=True),
     most=st.integers(1, 9),

@@ -57,6 +57,7 @@ def check(text: str) -> None:
             assert model.model_validate_json(value.model_dump_json()) == value  # fit for caches and recordings
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(st.text() | binary | surrogates | brackets | documents | torn | wrapped)
 @example("")

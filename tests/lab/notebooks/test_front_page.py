@@ -56,6 +56,7 @@ def test_an_unknown_part_claim_or_figure_is_named(part: str, said: str) -> None:
         front_page.filled(f"<!-- {part}: made by `make readme` -->\n<!-- end of {name} -->\n")
 
 
+@pytest.mark.slow
 def test_a_claim_and_a_figure_are_written_with_their_numbers() -> None:
     text = "<!-- figures (0_tour: predicates certified): made by `make readme` -->\nold\n<!-- end of figures -->\n"
     assert "| predicates certified | – | 17 |" in front_page.filled(text) and "old" not in front_page.filled(text)

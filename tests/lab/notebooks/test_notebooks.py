@@ -144,6 +144,7 @@ def test_a_parameter_of_only_some_notebooks_names_those_that_lack_it(tmp_path: P
         resolve([a, b], [("limit", "5")])
 
 
+@pytest.mark.slow
 def test_one_failing_notebook_does_not_stop_the_others(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     good = notebook(tmp_path / "in" / "good.ipynb", "print(engine, limit)", "import os; print(os.getcwd())")
     bad = notebook(tmp_path / "in" / "bad.ipynb", "print('before')", "1 / 0", "print('after')")
@@ -181,6 +182,7 @@ def test_an_output_of_before_survives_a_failure_and_a_success_clears_the_failed_
     assert job.output.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_scoreboard_starts_when_all_others_have_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     board = notebook(tmp_path / "0_scoreboard.ipynb", f"print(open({str(tmp_path / 'row')!r}).read())")
     other = notebook(
@@ -202,6 +204,7 @@ def test_two_notebooks_with_one_output_are_refused(tmp_path: Path) -> None:
         execute(jobs)
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_the_kernels_too(tmp_path: Path) -> None:
     code = "import os, pathlib, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(99)"
     path = notebook(tmp_path / "slow.ipynb", code)
@@ -238,6 +241,7 @@ def test_a_kernel_that_never_answers_is_started_once_more_and_one_that_fails_is_
             answered(execute, Progress(cell))
 
 
+@pytest.mark.slow
 def test_a_re_run_gives_the_same_file(tmp_path: Path) -> None:
     path = notebook(
         tmp_path / "a.ipynb",
@@ -361,6 +365,7 @@ def reporting(value: str, data: str = "'synthetic'") -> str:
     )
 
 
+@pytest.mark.slow
 def test_a_notebook_is_refreshed_in_place_and_then_passes_the_check(
     tmp_path: Path, committed_figures: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -380,6 +385,7 @@ def test_a_notebook_is_refreshed_in_place_and_then_passes_the_check(
     assert "a: is stale at cell 3" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_other_data_than_the_committed_is_not_put_in_place(
     tmp_path: Path, committed_figures: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -398,6 +404,7 @@ def test_other_data_than_the_committed_is_not_put_in_place(
     assert read(other).cells[-1].outputs == kept.cells[-1].outputs
 
 
+@pytest.mark.slow
 def test_whoever_runs_a_notebook_leaves_the_committed_figures_alone(tmp_path: Path) -> None:
     runs, code = tmp_path / "runs", "import matplotlib.pyplot as plt\nfrom lab.results import plots\n"
     path = notebook(tmp_path / "a.ipynb", code + "plots.save(plt.figure(), 'a')", reporting("0.5"))
@@ -435,6 +442,7 @@ def test_the_last_cell_shows_what_was_expected_and_where_the_figures_are(
     assert "(official data, n = 1,200)" in told
 
 
+@pytest.mark.slow
 def test_a_reported_figure_that_is_off_or_missing_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
@@ -448,6 +456,7 @@ def test_a_reported_figure_that_is_off_or_missing_fails_the_run(
     assert "0.5 ± 0.01  0.52      OFF" in printed and "MISSING  the notebook did not report it" in printed
 
 
+@pytest.mark.slow
 def test_a_run_with_other_parameters_is_not_judged_and_says_with_which(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
@@ -495,6 +504,7 @@ def test_reports_of_one_notebook_add_up_and_take_numpy_numbers(tmp_path: Path, m
         expected.Report("1_sdp/t", "real", 1)
 
 
+@pytest.mark.slow
 def test_a_notebook_that_costs_more_than_its_budget_is_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
@@ -562,6 +572,7 @@ def test_a_figure_of_other_data_than_the_notebook_is_judged_by_its_own() -> None
     assert (verdict.state, verdict.reason) == ("SKIPPED", "needs official data")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [None, "", "# nothing\n", "[]", "a: 1\n", "- {notebook: 0_to", "\0\0"])
 @pytest.mark.parametrize("command", [["run", "0_tour"], ["run"], ["check", "0_tour"]])
 def test_without_a_list_that_can_be_read_no_notebook_is_run_and_the_command_fails(

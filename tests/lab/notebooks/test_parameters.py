@@ -112,6 +112,7 @@ plain = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(plain)
 def test_what_is_dumped_is_read_again_as_it_was(value: Any) -> None:
     assert repr(load(dump(value, sort_keys=False))) == repr(value)

@@ -49,6 +49,7 @@ def test_every_table_and_figure_with_published_numbers_is_listed_once_and_has_it
     assert {name for name in ours if name.partition("/")[0] in PAPERS} <= listed
 
 
+@pytest.mark.slow
 def test_pages_answer_boxes_and_the_scoreboards_files_are_current() -> None:
     for path in front_page.pages():
         text = path.read_text(encoding="utf-8")

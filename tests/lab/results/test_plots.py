@@ -27,6 +27,7 @@ def results() -> pd.DataFrame:
     )
 
 
+@pytest.mark.slow
 def test_saving_the_same_figure_twice_gives_the_same_bytes(
     results: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

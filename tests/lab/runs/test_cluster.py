@@ -106,6 +106,7 @@ def linger_at_005(task: str) -> Played:
     return Played({"ended": time.time()})
 
 
+@pytest.mark.slow
 def test_the_episodes_of_a_killed_worker_are_done_again(tmp_path: Path, undisturbed: list[bytes]) -> None:
     with DaskCluster(tmp_path / "workers") as own:
         killed = when(lambda: len(lines(tmp_path / "run")) >= 10, lambda: dask_cluster.kill(own.workers[0]))
@@ -115,6 +116,7 @@ def test_the_episodes_of_a_killed_worker_are_done_again(tmp_path: Path, undistur
     assert lines(tmp_path / "run") == undisturbed
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_after_its_scheduler_died(tmp_path: Path, undisturbed: list[bytes]) -> None:
     with DaskCluster(tmp_path / "workers") as first:
         when(lambda: len(lines(tmp_path / "run")) >= 10, lambda: dask_cluster.kill(first.scheduler))
@@ -130,6 +132,7 @@ def test_a_run_goes_on_after_its_scheduler_died(tmp_path: Path, undisturbed: lis
     assert lines(tmp_path / "run") == undisturbed
 
 
+@pytest.mark.slow
 def test_an_episode_that_ends_every_worker_it_meets_is_not_measured_alone(tmp_path: Path) -> None:
     twice = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
     with DaskCluster(tmp_path / "workers", workers=3, **twice) as own, Run(tmp_path / "run", manifest(12)) as run:
@@ -144,6 +147,7 @@ def end_the_worker_at_005(task: str) -> Played:
     return Played({"done": task})
 
 
+@pytest.mark.slow
 def test_a_cluster_without_workers_is_waited_for_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ) -> None:
@@ -265,6 +269,7 @@ def procllm_setup() -> Experiment:
     return Episodes(engine="rules@0.8", limit=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [sdp_setup, statefactory_setup, procllm_setup])
 def test_an_experiment_of_each_paper_gives_the_same_file_on_a_cluster(
     tmp_path: Path, shared: DaskCluster, make: Callable[[], Experiment]

@@ -104,6 +104,7 @@ def test_a_backend_that_died_is_given_one_more_try(tmp_path: Path, deaths: int, 
     assert len(list(tmp_path.glob("000-*"))) == tries
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "backend"), [(1, "loky"), (2, "threading"), (2, "loky")])
 def test_a_server_that_answers_nobody_stops_the_run_and_fails_no_episode(
     tmp_path: Path, server: ChatServer, workers: int, backend: str
@@ -133,6 +134,7 @@ def kill_its_worker(task: str, marks: Path, always: str, once: str = "") -> Play
     return Played({"done": task})
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_its_episodes_a_replay_and_never_the_run(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -341,6 +343,7 @@ def some_lines(folder: Path) -> bool:
     return path.exists() and path.read_bytes().count(b"\n") >= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "backend"), [(1, "loky"), (2, "threading"), (2, "loky")])
 def test_ctrl_c_keeps_what_was_finished_and_leaves_nobody_behind(tmp_path: Path, workers: int, backend: str) -> None:
     with player(tmp_path, "rules@0.6", workers, backend, pause=0.03) as process:
@@ -357,6 +360,7 @@ def test_ctrl_c_keeps_what_was_finished_and_leaves_nobody_behind(tmp_path: Path,
         assert len(run.pending()) == 400 - kept and not any(episode.failed for episode in run.results())
 
 
+@pytest.mark.slow
 def test_ctrl_c_does_not_wait_for_a_slow_server(tmp_path: Path, server: ChatServer) -> None:
     quick = 6 * QUESTIONS
     server.behave(lambda request: chat.answer({"shelf": 1, "why": ""}, delay=0 if request.number < quick else 60))
@@ -416,6 +420,7 @@ for engine in ("rules", "rules@0"):
 """
 
 
+@pytest.mark.slow
 def test_rules_and_noise_of_a_script_answer_in_its_worker_processes_too(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     places = dict(os.environ) | PATHS | {"LAB_RUNS": str(tmp_path / "runs")}

@@ -145,6 +145,7 @@ def test_experiments_at_the_same_time_share_one_run() -> None:
 # --- answers that cannot be read ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 4])
 def test_a_run_whose_first_answers_cannot_be_read_stops_and_shows_one(server: ChatServer, workers: int) -> None:
     server.behave(lambda request: says("I would rather talk about shelves."))

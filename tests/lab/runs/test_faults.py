@@ -12,6 +12,7 @@ def outcome(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return campaign(tmp_path_factory.mktemp("faults"), request.param, seed=0, workers=8, patience=4)
 
 
+@pytest.mark.slow
 def test_every_episode_ends_and_nothing_disagrees_with_the_servers_books(outcome: Outcome) -> None:
     assert {booked.kind for booked in outcome.books} == {*GOOD, *BAD_REPLIES, *NO_REPLIES}
     assert (outcome.stops, outcome.faults) == (0, [])

@@ -64,6 +64,7 @@ def kept(run: Path) -> int:
     return len([json.loads(line) for line in path.read_bytes().splitlines()]) if path.exists() else 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "backend"), [(1, "loky"), (2, "threading"), (2, "loky")])
 def test_a_run_on_a_full_disk_stops_with_its_episodes_safe_and_resumes_with_room(
     tmp_path: Path, disk: Path, workers: int, backend: str

@@ -181,6 +181,7 @@ def test_a_budget_that_allows_nothing_says_so(wanted: Path, tmp_path: Path, monk
     assert len(run(tmp_path, "by rules", "rules").episodes) == 3, "what rules answer costs nothing of a budget"
 
 
+@pytest.mark.slow
 def test_one_damaged_recording_loses_its_own_rows_alone_and_is_named_once(
     wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -182,6 +182,7 @@ def test_settings_within_settings_are_found_and_copied() -> None:
     assert changed(sieve, "rule.every", 7).rule.every == 7 and sieve.rule.every == 2
 
 
+@pytest.mark.slow
 def test_a_study_can_be_sent_to_other_processes(results: Results) -> None:
     assert pickle.loads(pickle.dumps(results.setup)) == results.setup
     elsewhere = STUDY.run(workers=2, seed=1).frame()

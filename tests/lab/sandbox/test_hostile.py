@@ -213,6 +213,7 @@ def an_honest_program_runs() -> None:
     assert result.ok and result.stdout == "42\n", result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", ATTEMPTS, ids=lambda program: program.what)
 def test_a_program_is_refused_when_it(program: Hostile, host: Host) -> None:
     result = hostile(program, host, timeout=10)
@@ -233,6 +234,7 @@ def test_signals_that_a_program_queues_leave_enough_for_the_other_processes_of_i
     assert running.result().ended == "exit" and most < 1000
 
 
+@pytest.mark.slow
 def test_a_program_cannot_take_back_that_it_has_begun() -> None:
     """It may read its own pipe through /proc; while this process is busy, it would be first."""
     code = """
@@ -262,6 +264,7 @@ def test_an_honest_program_runs_after_all_these() -> None:
     an_honest_program_runs()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", BOMBS, ids=lambda program: program.what)
 def test_a_program_is_bounded_when_it(program: Hostile, host: Host) -> None:
     timeout = 0.7 if program.ends == ("timeout",) else 10
@@ -283,6 +286,7 @@ def test_a_program_is_refused_or_ended_when_it(program: Hostile, host: Host) -> 
     assert result.ended in program.ends and ("HELD" in result.stdout or result.ended == "killed"), result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", OF_LANDLOCK, ids=lambda program: program.what)
 def test_under_the_first_kernel_with_landlock_a_program_is_still_refused_when_it(
     program: Hostile, host: Host, monkeypatch: pytest.MonkeyPatch
@@ -297,6 +301,7 @@ def test_under_the_first_kernel_with_landlock_a_program_is_still_refused_when_it
 TAME = [program for program in ATTEMPTS if program.tame]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", TAME, ids=lambda program: program.what)
 def test_without_a_sandbox_the_same_program_gets_through_when_it(program: Hostile) -> None:
     """So that a test above does not pass because its program is broken."""

@@ -187,12 +187,14 @@ def test_a_program_that_ends_itself_by_a_signal_gives_a_result(number: int) -> N
     assert (result.ended, result.returncode) == ("killed", -shown), result
 
 
+@pytest.mark.slow
 def test_processor_time_that_the_kernel_ends_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "process_statistics", lambda _pid: (0.0, 1))  # as on a machine too busy to look
     result = run_untrusted("while True: pass", {}, timeout=30, limits=Limits(cpu_s=1))
     assert result.ended == "timeout" and result.seconds < 20, result
 
 
+@pytest.mark.slow
 def test_processor_time_is_limited_for_a_program_that_ignores_the_kernels_signal() -> None:
     code = "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
     result = run_untrusted(code, {}, timeout=30, limits=Limits(cpu_s=1))

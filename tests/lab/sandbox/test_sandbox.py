@@ -250,6 +250,7 @@ def test_no_descriptor_stays_open() -> None:
     assert opened() <= before
 
 
+@pytest.mark.slow
 def test_programs_run_side_by_side_from_threads() -> None:
     results: dict[int, Result] = {}
 
@@ -295,6 +296,7 @@ def _running(mark: int) -> list[int]:
     return pids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("later", [0, 0, 0.2])
 def test_a_program_dies_with_the_process_that_waits_for_it(later: float, tmp_path: Path) -> None:
     """Also if that process is killed at the very moment the program starts. later: seconds after that moment."""

@@ -79,6 +79,7 @@ def effect_of(name: str, task: str) -> str:
     return domain(name).network.task(task).effect
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_instances_depend_on_the_seed_alone_and_a_larger_count_adds_some_at_the_end(name: str) -> None:
     assert instances(name, 4, 3) == instances(name, 12, 3)[:4]
@@ -170,6 +171,7 @@ INJECTIONS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("injected", INJECTIONS)
 @pytest.mark.parametrize("name", NAMES)
 def test_an_injected_request_changes_nothing_but_the_text_it_is(name: str, injected: str) -> None:

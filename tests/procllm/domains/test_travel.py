@@ -54,6 +54,7 @@ def made(count: int = 0) -> tuple[Instance, ...]:
 # Instances
 
 
+@pytest.mark.slow
 def test_the_made_requests_are_as_many_as_the_official_ones_and_a_larger_count_adds_at_the_end() -> None:
     assert len(made()) == 39
     assert made(7) == made()[:7] and made(45)[:39] == made() and len(made(1000)) == 100
@@ -359,6 +360,7 @@ def test_every_official_request_to_one_city_is_read_right() -> None:
     assert [task.id for task in single if trip(task.goal) != trip_of(task)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.official
 @needs_official
 def test_official_answers_are_judged_as_the_enumeration_does() -> None:

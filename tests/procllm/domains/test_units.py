@@ -328,6 +328,7 @@ def test_the_picture_shows_the_units_before_and_after() -> None:
         draw(instance.problem, "nothing")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("look")
 def test_names_and_numbers_do_not_cover_one_another() -> None:
     for n, k, seed in ((15, 9, 0), (5, 3, 1), (10, 6, 2)):

@@ -74,6 +74,7 @@ def rejecting(times: int) -> Any:
     return lambda fields: Judged(reason="not good enough", passed=bool(fields.found) or fields.tries >= times)
 
 
+@pytest.mark.slow
 def test_a_plan_narrows_down_in_at_most_five_steps(world: AssistantBench) -> None:
     for place in range(8):
         trajectory, _, _ = played(world, place)

@@ -128,6 +128,7 @@ def test_noise_costs_attempts_and_ends() -> None:
     assert sum(noisy.named("steps").values()) > sum(plain.named("steps").values())
 
 
+@pytest.mark.slow
 def test_a_killed_simulator_costs_a_try_and_no_episode(monkeypatch: pytest.MonkeyPatch) -> None:
     real, killed = ObservedWorld.act, list[int]()
 
@@ -240,6 +241,7 @@ def test_noise_is_what_a_model_could_answer(seed: int) -> None:
         assert "focus" not in str(wrong)
 
 
+@pytest.mark.slow
 def test_an_episode_of_a_model_that_talks_nonsense_ends_by_its_cap(world: ScienceWorld) -> None:
     nonsense = {
         prompts.PLAN.name: prompts.Targets(targets=["x"]),

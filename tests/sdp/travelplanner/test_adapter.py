@@ -91,6 +91,7 @@ def test_whatever_option_is_chosen_passes_its_validator(number: int, seed: int, 
         assert attempt.k == 1 or attempt.action["note"] or unsolved, attempt
 
 
+@pytest.mark.slow
 def test_a_certified_goal_is_a_final_pass_and_an_honest_plan() -> None:
     for number, task in enumerate(TASKS):
         trajectory = played(number, "rules@0.7", 1)
@@ -290,6 +291,7 @@ def test_realize_reads_only_what_its_prompt_names() -> None:
     assert trip.TRANSPORT == (trip.OUTBOUND, trip.BETWEEN, trip.RETURN)
 
 
+@pytest.mark.slow
 @official
 def test_the_rules_engine_passes_on_official_queries_and_an_undoing_replan_on_all() -> None:
     listings = Listings.load(DATA)

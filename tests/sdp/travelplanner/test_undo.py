@@ -40,6 +40,7 @@ def test_a_start_that_spent_too_much_is_repaired_by_undoing() -> None:
     assert evaluate(task, delivered(task, trajectory), LISTINGS_0).final
 
 
+@pytest.mark.slow
 def test_the_state_shrinks_at_the_undoing_step_and_nowhere_else() -> None:
     met = 0
     for number in range(60):
@@ -52,6 +53,7 @@ def test_the_state_shrinks_at_the_undoing_step_and_nowhere_else() -> None:
     assert met > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [0, 1, 2])
 def test_undoing_happens_at_most_as_often_as_the_policy_allows(limit: int) -> None:
     tasks = [replace(task, budget=task.budget * 2 // 3) for task in TASKS[::6]]
@@ -73,6 +75,7 @@ def test_a_slip_of_the_model_alone_undoes_nothing() -> None:
     assert trajectory.replans == 1 and reopened(trajectory) == [] and trajectory.reached_goal
 
 
+@pytest.mark.slow
 def test_one_undoing_solves_every_made_query_however_badly_it_began() -> None:
     for task in TASKS:
         for engine in ("rules", Picking(0, dearest=True)):
@@ -91,6 +94,7 @@ def test_the_undoing_lookahead_finds_the_experts_cost(number: int) -> None:
     assert _route_cost(CATALOGUE, state, route, every_meal=False) == solve(task, LISTINGS_0, task.ref_cities).cost
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(number=st.integers(0, 59), over=st.sampled_from([0, 1]), every_meal=st.booleans())
 def test_undoing_solves_a_query_exactly_when_its_budget_is_no_less_than_the_least_cost(

@@ -179,6 +179,7 @@ def test_every_task_of_made_games_is_a_goal() -> None:
         assert all(language.is_goal(task.goal) for split in world.splits for task in world.tasks(split))
 
 
+@pytest.mark.slow
 @official
 @pytest.mark.official
 def test_every_task_of_the_released_validation_games_is_a_goal() -> None:
@@ -271,6 +272,7 @@ def synthetic_steps() -> list[Compared]:
     return list(compared(2, seed=21, data="synthetic"))
 
 
+@pytest.mark.slow
 @official
 @pytest.mark.official
 @pytest.mark.parametrize("games", [2, pytest.param(20, marks=pytest.mark.campaign)])
@@ -280,6 +282,7 @@ def test_the_reading_of_released_unseen_games_is_faithful(games: int) -> None:
     assert score.unparsed == 0
 
 
+@pytest.mark.slow
 def test_the_comparison_notices_a_reader_that_misses_what_was_taken(
     synthetic_steps: list[Compared], monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip

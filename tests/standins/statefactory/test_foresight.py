@@ -54,6 +54,7 @@ def test_the_end_of_a_plan_is_foreseen_as_the_end() -> None:
             assert ends == [(False, False)] * (len(ends) - 1) + [(True, True)]
 
 
+@pytest.mark.slow
 def test_a_household_is_foreseen_where_it_was_seen_and_nothing_is_made_up() -> None:
     random, alike = Random(1), 0
     for task in HOUSEHOLDS.tasks():

@@ -36,6 +36,7 @@ def test_other_words_are_no_task_of_any_world(goal: str) -> None:
         language_of(goal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=150)
 @given(st.data())
@@ -68,6 +69,7 @@ def test_what_is_read_survives_being_written_at_every_level(name: str, level: Le
         assert state and from_level(at_level(state, level)) == state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "games", "seed", "steps"),
     [("alfworld", 2, 21, 80), ("blocksworld", 12, 3, 100), ("textworld", 4, 2, 100), ("scienceworld", 0, 0, 40),

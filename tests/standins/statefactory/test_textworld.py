@@ -306,6 +306,7 @@ def test_reading_on_from_the_kept_state_gives_the_same_of_what_matters() -> None
     assert set(kept.values()) == set(textworld.relevant(QUEST, after(*steps).values()))
 
 
+@pytest.mark.slow
 def test_every_instruction_of_generated_quests_is_understood() -> None:
     for task in load("synthetic", seed=78, games={"test": 8}).tasks("test"):
         parts = list(milestones(task.goal))

@@ -85,6 +85,7 @@ def test_a_backend_that_dies_once_is_started_again(tmp_path: Path, calm: tuple[b
     assert content(built(tmp_path / "out", victim=victim)) == calm and not victim.exists()
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, calm: tuple[bytes, bytes]) -> None:
     victim = tmp_path / "victim"
     victim.write_text("worker")
@@ -95,6 +96,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, calm: tuple[bytes, 
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_build_that_is_killed_goes_on_to_the_same_bytes(tmp_path: Path, workers: int) -> None:
     command = [sys.executable, "-c", BUILD, str(tmp_path / "killed"), str(workers)]

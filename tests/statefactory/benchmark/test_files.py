@@ -49,6 +49,7 @@ def rows_of(first: Any, second: Any, goal: str) -> list[Row]:
     return [row(steps=first, goal_description=goal), row(kind="negative", steps=second, goal_description=goal)]
 
 
+@pytest.mark.slow
 @given(TRAJECTORIES, TRAJECTORIES, TEXT)
 def test_rows_are_read_back_from_both_formats(tmp_path_factory: Any, first: Any, second: Any, goal: str) -> None:
     rows = sorted(rows_of(first, second, goal), key=lambda row: row.id)
@@ -71,6 +72,7 @@ print(json.dumps(loaded[0].to_list()))
 """
 
 
+@pytest.mark.slow
 def test_datasets_loads_both_formats_as_the_same_rows(tmp_path: Path) -> None:
     rows = [row("a"), row("a", "negative"), row("é\u2028", goal_description='Say "hi"\n\tthere')]
     jsonl, parquet = write_rows(tmp_path, "alfworld", rows)

@@ -80,6 +80,7 @@ def test_another_seed_gives_other_tasks(domain: str) -> None:
     assert len(first) == len(other) and first != other
 
 
+@pytest.mark.slow
 @official
 @lacks_data
 @pytest.mark.parametrize("seed", [0, 7])
@@ -99,6 +100,7 @@ def test_the_command_builds_them_once_and_apart_from_the_benchmark_s(capsys: pyt
 # --- training pairs -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("domain", "data", "count"),
     [

@@ -162,6 +162,7 @@ def test_webshop_has_300_goals_that_can_be_fulfilled() -> None:
 # --- the monotonic row of Table 1 -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.official
 @needs_blocksworld
 def test_blocksworld_gives_the_papers_monotonic_value(tmp_path: Path) -> None:

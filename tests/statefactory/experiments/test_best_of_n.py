@@ -163,6 +163,7 @@ def test_the_scatter_has_each_predictor_at_its_distance_and_its_success(
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_trained_predictors_have_the_distances_that_are_kept_with_the_suite() -> None:
     from statefactory.experiments.reward_models import LORA, by_domain, kept
 
@@ -170,6 +171,7 @@ def test_trained_predictors_have_the_distances_that_are_kept_with_the_suite() ->
     assert sorted(far.values()) == sorted(by_domain(kept(), LORA, "blocksworld")["textworld"].tolist())
 
 
+@pytest.mark.slow
 def test_ridge_comes_fitted_with_the_suite_and_predicts_what_was_kept_of_it() -> None:
     assert "ridge" in rivals.names_for(official=True) and "ridge" not in rivals.names_for(official=False)
     for domain in DOMAINS:

@@ -16,6 +16,7 @@ from statefactory.planning.mcts import Settings
 official = pytest.mark.skipif("LAB_DATA" not in os.environ, reason="LAB_DATA names no folder of official data")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["synthetic", pytest.param("official", marks=[official, pytest.mark.official])])
 def test_the_disc_is_found_taken_and_held_under_the_lamp(data: str) -> None:
     of, guide = table17.case(data=data), Setup().predictor()
@@ -33,6 +34,7 @@ def test_the_disc_is_found_taken_and_held_under_the_lamp(data: str) -> None:
     assert "power on" in " ".join(told["State"])
 
 
+@pytest.mark.slow
 def test_a_placebo_and_breadth_first_do_not_solve_it_with_the_same_budget() -> None:
     told = table17.compared(table17.case(data="synthetic"), Setup(), [table17.SETTINGS], 150, seeds=2)
     assert dict(zip(told["search"], told["solved"], strict=True)) == {
@@ -41,6 +43,7 @@ def test_a_placebo_and_breadth_first_do_not_solve_it_with_the_same_budget() -> N
     assert (told["outcomes"] <= 150).all() and set(told["evidence"]) == {"simulated"}
 
 
+@pytest.mark.slow
 def test_a_tree_crosses_steps_that_gain_nothing_and_greed_does_not() -> None:
     """The thing lies in a closed drawer: to go there gains nothing, to open it does."""
     of = table17.case("alfworld-made-train-006", "synthetic")
@@ -68,6 +71,7 @@ def test_models_propose_and_foresee_in_the_place_of_the_world(server: ChatServer
     assert found.episode.history.cost.calls > 0
 
 
+@pytest.mark.slow
 def test_breadth_first_finds_the_shortest_way_if_it_may() -> None:
     of = table17.case("alfworld-made-train-048", "synthetic")  # go there, take it, and switch the lamp on
     found = table17.breadth_first(of, 5000)

@@ -137,6 +137,7 @@ def test_whatever_was_cut_out_agrees(first: str, middle: str, last: str) -> None
     assert agrees(f"{first}{CUT}{last}", f"{first} {middle} {last}")
 
 
+@pytest.mark.slow
 @pytest.mark.official
 def test_the_printed_games_say_what_is_printed() -> None:
     if not (official_data() / "alfworld").is_dir():

@@ -54,6 +54,7 @@ def acted(results: list[dict[str, Any]]) -> list[Any]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_where_all_candidates_look_alike_it_does_exactly_what_plain_react_does(setup: Guided) -> None:
     plain, placebo = played(setup), played(setup, CONSTANT)
     assert acted(placebo) == acted(plain)
@@ -68,6 +69,7 @@ def test_bound_to_a_schema_the_placebo_is_plain_react_as_well() -> None:
     assert acted(placebo) == acted(plain) and acted(plain) != acted(played(BLOCKS))  # another prompt, other errors
 
 
+@pytest.mark.slow
 def test_the_ceiling_is_above_and_random_rewards_are_below(setup: Guided) -> None:
     def steps(method: str) -> int:
         return sum(one["steps"] for one in played(setup, method))
@@ -98,6 +100,7 @@ def test_the_cap_of_calls_holds_to_the_call(calls: int) -> None:
     assert (one["calls"], one["end"]) == (calls, "out of calls")
 
 
+@pytest.mark.slow
 def test_the_cap_of_steps_holds_and_leaves_room_for_all_questions(setup: Guided) -> None:
     for method in (STATEFACTORY, RANDOM):
         for one in played(setup, method, settings=Settings(steps=3), limit=2, engine="oracle@0"):

@@ -160,6 +160,7 @@ def test_the_monotonic_row_is_the_benchmark_s_and_predictions_are_kept_as_they_a
         evaluation.read([kept])
 
 
+@pytest.mark.slow
 def test_adapters_are_scored_on_domains_with_controls_in_their_own(tmp_path: pathlib.Path) -> None:
     base, rows = tiny_backbone(tmp_path / "tiny"), read_pairs(SHIPPED / "alfworld.parquet")[:3]
     plan = recipe(base=str(base), layers=1)

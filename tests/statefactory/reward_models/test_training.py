@@ -95,6 +95,7 @@ def test_outcome_pairs_have_the_loss_that_plain_trl_has_on_the_same_rows(backbon
     )
 
 
+@pytest.mark.slow
 def test_a_training_that_is_stopped_comes_to_the_same_weights_and_counts(plan: Recipe, tmp_path: Path) -> None:
     rows = ROWS[:7]
     whole = train("toy", rows, plan, tmp_path / "whole", show_progress=False)
@@ -119,6 +120,7 @@ def test_a_training_that_is_stopped_comes_to_the_same_weights_and_counts(plan: R
     )
 
 
+@pytest.mark.slow
 def test_it_learns_to_tell_progress_and_the_adapter_scores_as_the_trained_model_did(
     plan: Recipe, tmp_path: Path
 ) -> None:
@@ -141,6 +143,7 @@ def test_it_learns_to_tell_progress_and_the_adapter_scores_as_the_trained_model_
     assert rewards[0][-1] > rewards[1].max()
 
 
+@pytest.mark.slow
 def test_threads_on_different_tasks_keep_a_cached_path_each(done: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
     scorer, fed = adapters.scorer(done.folder), list[int]()
     inner = scorer.model.base_model
@@ -280,6 +283,7 @@ def test_the_presets_are_the_paper_s_and_a_recipe_rejects_what_it_has_not() -> N
         recipe(rank=0)
 
 
+@pytest.mark.slow
 def test_the_command_trains_each_adapter_once(plan: Recipe, tmp_path: Path) -> None:
     for domain in ("alfworld", "webshop"):
         rows = (row for pair in toy_pairs(4, domain) for row in pair.rows)

@@ -77,6 +77,7 @@ def sample(world: AlfWorld, games: int) -> list[HouseholdTask]:
     return Random(0).sample([*world.tasks("valid_seen"), *world.tasks("valid_unseen")], games)
 
 
+@pytest.mark.slow
 def test_the_splits_have_the_published_sizes_and_ids_in_order(world: AlfWorld) -> None:
     for split, size in SIZES.items():
         tasks = world.tasks(split)
@@ -87,6 +88,7 @@ def test_the_splits_have_the_published_sizes_and_ids_in_order(world: AlfWorld) -
     assert Counter(task.task_type for task in world.tasks("train"))["pick_two_obj_and_place"] == 813
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game, goal, printed", [
     (HEAT, "put a hot potato in diningtable.", TABLE_4), (HEAT, "put a hot potato in diningtable.", TABLE_5),
     (PLACE, "put some cd on safe.", TABLE_20), (PLACE, "put some cd on safe.", TABLE_21),

@@ -72,6 +72,7 @@ def test_the_splits_are_on_different_floor_plans() -> None:
     assert plans[0] and plans[1] and not plans[0] & plans[1]
 
 
+@pytest.mark.slow
 def test_the_planner_wins_one_game_of_each_type(world: AlfWorld) -> None:
     assert all(wins(world, task) for task in one_of_each_type(world.tasks("valid_unseen")))
 
@@ -136,6 +137,7 @@ def placeholder(name: str) -> Placeholder:
     return Placeholder(name, "object")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("astray", [0, 4, 12])
 def test_from_wherever_a_game_stands_each_command_of_the_shortest_way_leaves_one_step_fewer(
     world: AlfWorld, astray: int

@@ -54,6 +54,7 @@ def python(code: str, *arguments: str, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_callers_randomness_is_left_alone() -> None:
     python(RANDOMNESS)
 

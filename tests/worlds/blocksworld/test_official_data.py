@@ -36,6 +36,7 @@ def test_all_problems_are_there_in_order(world: BlocksWorld) -> None:
     assert not any(task.problem.solved_by(task.problem.start) for task in tasks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plans", ["reference", "planner"])
 def test_all_plans_win_and_are_as_short_as_the_shortest(world: BlocksWorld, plans: str) -> None:
     expert = Expert(world, plans)

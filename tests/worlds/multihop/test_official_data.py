@@ -52,6 +52,7 @@ def test_the_questions_are_all_there_with_their_evidence(dataset: str) -> None:
     assert len(shown) == {"hotpotqa": 496, "musique": 386}[dataset]
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.official
 @pytest.mark.parametrize(("world", "least"), [("hotpotqa", 0.70), ("musique", 0.20)], indirect=["world"])

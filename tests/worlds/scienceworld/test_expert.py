@@ -79,6 +79,7 @@ def test_solving_leaves_the_running_episode_alone(world: ScienceWorld) -> None:
     assert walk(solving=True) == walk(solving=False)
 
 
+@pytest.mark.slow
 def test_a_search_does_not_slow_later_resets(world: ScienceWorld) -> None:
     task = world.task(task_id("find-animal", 225))
     Expert(world, stored={}).actions(task)

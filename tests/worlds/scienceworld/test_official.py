@@ -85,5 +85,6 @@ def test_a_stored_score_sequence_comes_out_again(world: ScienceWorld) -> None:
     assert [native for _, native in played] == [round(score) for score in record["score"]]
 
 
+@pytest.mark.slow
 def test_with_official_data_there_auto_is_official() -> None:
     assert scienceworld.load().data == "official"

@@ -44,6 +44,7 @@ def gone(pid: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_a_killed_jvm_is_told_at_once_and_a_reset_starts_another() -> None:
     with scienceworld.load(list_actions=False) as world:
         task = world.task(BOIL)
@@ -59,6 +60,7 @@ def test_a_killed_jvm_is_told_at_once_and_a_reset_starts_another() -> None:
         assert world.step("look around").text == first.text.rstrip("\n")
 
 
+@pytest.mark.slow
 def test_a_jvm_killed_between_two_episodes_costs_none_of_them() -> None:
     with scienceworld.load(list_actions=False) as world:
         task = world.task(BOIL)
@@ -68,6 +70,7 @@ def test_a_jvm_killed_between_two_episodes_costs_none_of_them() -> None:
         assert gone(killed) and world.reset(task) == first and world.pid != killed
 
 
+@pytest.mark.slow
 def test_close_leaves_no_java_and_no_open_files_and_the_world_can_begin_again() -> None:
     program, opened, views = psutil.Process(), [], []
     world = ScienceWorld(list_actions=False)
@@ -82,6 +85,7 @@ def test_close_leaves_no_java_and_no_open_files_and_the_world_can_begin_again() 
     assert opened[2] <= opened[0] and views[0] == views[1] == views[2]
 
 
+@pytest.mark.slow
 def test_java_leaves_no_file_in_the_current_folder_nor_in_the_temporary_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +111,7 @@ def test_java_leaves_no_file_in_the_current_folder_nor_in_the_temporary_one(
     assert os.listdir(here) == os.listdir(temporary) == []
 
 
+@pytest.mark.slow
 def test_worlds_in_one_process_do_not_meet() -> None:
     with ScienceWorld(list_actions=False) as one, ScienceWorld(list_actions=False) as other:
         task = one.task(BOIL)
@@ -128,6 +133,7 @@ def test_however_python_ends_no_java_and_no_file_stays(end: str, tmp_path: Path)
     assert gone(java) and os.listdir(tmp_path / "temporary") == []
 
 
+@pytest.mark.slow
 def test_it_runs_without_a_java_of_the_system_and_says_nothing() -> None:
     code = "import os, signal; w.step('wait'); w.valid_actions(); os.kill(w.pid, signal.SIGKILL)\n" \
            "try: w.step('wait')\nexcept s.world.WorldDied: w.reset(t)\nw.close()"  # fmt: skip

@@ -124,6 +124,7 @@ def test_an_episode_does_not_depend_on_those_before(world: ScienceWorld) -> None
     assert {id: played(world, id, 2) for id in reversed(ids)} == first
 
 
+@pytest.mark.slow
 def test_another_process_with_another_hash_seed_gives_the_same_transcripts(world: ScienceWorld) -> None:
     script = (
         "from test_world import *\n"
@@ -204,6 +205,7 @@ def test_a_failure_counts_as_the_score_before_it() -> None:
     assert protocol_score([-100]) == 0.0 == protocol_score([])
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 100), min_size=1), st.booleans())
 def test_an_episodes_score_is_its_last_one_that_is_no_failure(scores: list[int], failed: bool) -> None:
     assert protocol_score([*scores, -100] if failed else scores) == scores[-1] / 100

@@ -67,6 +67,7 @@ def wander(world: TextWorld, task: QuestTask, rng: random.Random, most: int = 30
     return steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", [LOCK, HUNT, COOKING])
 def test_the_expert_wins_with_its_last_action(world: TextWorld, index: int) -> None:
     task = world.tasks("test")[index]
@@ -192,6 +193,7 @@ def test_prompt_status_line_logo_and_blank_lines_are_no_words_of_the_game() -> N
     assert game_words(end) == "Done.\n\n*** The End ***"
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_game_in_a_fresh_process_with_an_empty_cache(
     world: TextWorld, tmp_path: Path
 ) -> None:
@@ -259,6 +261,7 @@ def test_a_dead_emulator_is_told_and_a_reset_starts_another(world: TextWorld) ->
     assert world.reset(task) == before
 
 
+@pytest.mark.slow
 def test_many_resets_leave_no_open_file_and_little_memory(world: TextWorld, tmp_path: Path) -> None:
     tasks = world.tasks("test")
     emulators = emulators_loaded()  # what other tests of this process hold open, and the generator of cooking games

@@ -120,6 +120,7 @@ def test_both_denominators_agree_on_whole_splits(validation: list[TripTask]) -> 
     assert rates(nothing, validation, "official").hard_micro.n == 420
 
 
+@pytest.mark.slow
 @needs_published
 def test_published_rates_lie_between_unknown_flights_failing_and_passing(
     runs: dict[tuple[str, str], Bounds], validation: list[TripTask]
