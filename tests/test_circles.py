@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 from lab.machine.paths import ROOT
 
 PACKAGES = tuple(sorted(path.parent.name for path in ROOT.glob("*/__init__.py")))
@@ -52,6 +54,7 @@ def circles(graph: Graph) -> list[list[str]]:
             graph = {name: graph[name] - set(circle) for name in sorted(graph.keys() - set(circle))}
 
 
+@pytest.mark.slow
 def test_no_module_imports_itself_by_way_of_others() -> None:
     found = circles(import_graph(modules(ROOT, PACKAGES)))
     assert not found, "imports go in circles:\n" + "\n".join(" -> ".join(circle) for circle in found)

@@ -122,6 +122,7 @@ def test_the_commands_of_the_pages_name_parameters_that_their_notebooks_have() -
         resolve(locate([name]), given)
 
 
+@pytest.mark.slow
 def test_the_page_on_writing_ones_own_runs_as_it_stands_and_so_does_its_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

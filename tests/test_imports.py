@@ -68,6 +68,7 @@ def test_nothing_imports_the_stand_ins() -> None:
         assert "standins" not in imported(path.read_text(encoding="utf-8"), ""), path
 
 
+@pytest.mark.slow
 def test_stand_ins_alone_register_rules_and_noise() -> None:
     registering = {"lab.models.rules.rule", "lab.models.rules.knows", "lab.models.rules.corruption"}
     by = {path for path in MODULES if registering & full_names(path.read_text(encoding="utf-8"))}
@@ -85,6 +86,7 @@ def full_names(source: str) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_imports_notebooks_tests_benchmarks_or_scripts() -> None:
     outside = {"notebooks", "tests", "benchmarks", "scripts"}
     for path in (path for path in MODULES if path.relative_to(ROOT).parts[0] != "scripts"):

@@ -75,6 +75,7 @@ EXAMPLES = [
 ENGINES = ("first", "last", "random?seed=2", "random?shuffle=5", "last?shuffle=1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.prompt.name)
 def test_a_null_model_answers_within_the_schema_and_asks_nobody(

@@ -68,6 +68,7 @@ def missed(needs: Iterable[Requirement], pinned: dict[str, str]) -> tuple[set[st
     return packages, unmet
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extra", ["", *EXTRAS])
 def test_the_pins_are_what_pyproject_comes_to(extra: str) -> None:
     pinned = pins() | (pins(f"requirements-{extra}.txt") if extra else {})

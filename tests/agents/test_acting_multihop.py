@@ -31,6 +31,7 @@ def played(setup: MultiHop) -> list[Any]:
     return [one.result for one in collect(setup, workers=1, show_progress=False).episodes.values()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["distractor", "open"])
 @pytest.mark.parametrize("experiment", [HotpotQA, MuSiQue])
 def test_rules_find_the_evidence_and_answer(experiment: type[MultiHop], setting: Any) -> None:
@@ -56,6 +57,7 @@ def test_every_agent_plays_to_the_end_by_rules_and_alike_in_both_forms(agent: st
     assert [one["em"] for one in free] == [1.0] * 4 or agent == "retrieve once"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ASKING)
 def test_noise_reaches_every_agent_and_a_wrong_form_none(agent: str) -> None:
     results = played(replace(SMALL, limit=20, engine="rules@0.5", agent=agent))

@@ -31,6 +31,7 @@ def test_noise_costs_searches_and_plans_and_the_evaluator_says_why() -> None:
 PLANNERS = [name for name, one in ASKING.items() if one.blanks]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["ReAct", *PLANNERS])
 def test_rules_read_the_query_and_the_searches_and_plan_what_sdps_rules_would(agent: str) -> None:
     """Ten of twelve queries; the other two are over the budget, which no rule weighs."""

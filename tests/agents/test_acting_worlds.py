@@ -136,6 +136,7 @@ def test_experts_of_two_episodes_in_one_thread_do_not_take_each_other_for_their_
     assert [(other([]), one(actions)) for actions in begun] == [(others, own) for own in alone]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setup", OF_VALID, indirect=True)
 def test_errors_cost_steps_and_come_again_in_every_run(setup: Acting) -> None:
     noisy = replace(setup, engine="oracle@0.3").resolved()
@@ -226,6 +227,7 @@ def test_an_option_of_the_shop_can_be_clicked_again() -> None:
     assert again and all(seen.valid for seen in again)
 
 
+@pytest.mark.slow
 def test_blocks_that_were_moved_wrongly_are_planned_for_anew() -> None:
     noisy = replace(MADE["BlocksWorld"], engine="oracle@0.6", limit=6, settings=Settings(steps=200))
     assert {(one["score"], one["invalid"]) for one in results(noisy)} == {(1.0, 0)}

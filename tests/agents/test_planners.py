@@ -128,6 +128,7 @@ def test_tdp_plans_the_rest_anew_after_a_failure_and_where_the_graph_is_used_up(
     assert (history.end, history.steps) == (FINISHED, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("agent", "answers"), [
     ("Plan-and-Solve", [PLAN, UP, UP]), ("GoalAct", [PLAN, UP, PLAN, UP, PLAN, UP]),
     ("Plan-and-Act", [PLAN, UP, PLAN, UP]), ("TDP", ["1. Climb.\n2. Climb on. (after 1)", UP, UP]),

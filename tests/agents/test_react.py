@@ -95,6 +95,7 @@ def test_what_does_not_fit_the_context_is_left_out_oldest_first_and_counted(serv
     assert "(3 earlier turns are left out)" in server.requests[-1].text
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=30), max_size=5), st.integers(1, 200))
 def test_shortening_frees_what_it_can_keeps_the_newest_turn_and_ends(seen: list[str], over: int) -> None:
     fields: ActFields | None = ActFields(tools="", task="", turns=[Past(action="up", observation=one) for one in seen])

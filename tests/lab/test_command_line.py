@@ -91,6 +91,7 @@ def test_a_file_in_place_of_the_folder_for_copies_is_refused(tmp_path: Path, cap
     assert file.read_text() == "kept"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["auto", "official"])
 def test_a_data_folder_that_is_not_there_is_an_error_however_it_is_met(
     data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture

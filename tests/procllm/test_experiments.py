@@ -141,6 +141,7 @@ def test_a_guess_without_tools_is_hardly_ever_right() -> None:
     assert chances["right dishes of a request, mean"] >= 1
 
 
+@pytest.mark.slow
 def test_a_domain_without_a_made_network_is_played_without_llm_tn_and_the_others_with_it() -> None:
     trial = EVERYWHERE.trial(data="synthetic", limit=1).resolved()
     usable = {name for name in NAMES if llm_networks.collect(MADE_BY).made[name].network is not None}
@@ -312,6 +313,7 @@ def test_tasks_that_rules_cannot_check_are_counted() -> None:
     assert agent.uncheckable(domain("blocks"), stars) == 3
 
 
+@pytest.mark.slow
 def test_folders_removed_under_running_programs_leave_the_same_result_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,6 +126,7 @@ def networks(draw: st.DrawFn) -> Network:
     )
 
 
+@pytest.mark.slow
 @given(networks(), st.sampled_from(["appendix", "figure"]))
 def test_what_is_written_in_either_shape_is_read_again_as_it_was(network: Network, shape: str) -> None:
     assert read(write(network, shape), KNOWN) == network

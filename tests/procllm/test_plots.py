@@ -106,6 +106,7 @@ def drawn_boxes(figure: Figure) -> list[FancyBboxPatch]:
     return [box for box in figure.findobj(FancyBboxPatch) if box.get_width() > 0.4]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(networks())
 @example(network_of(DEEP))
@@ -147,6 +148,7 @@ def test_the_networks_of_the_domains_are_legible(name: str) -> None:
     assert len(drawn_boxes(figure)) == len(tasks) + sum(bool(node.oval) for node in laid_out(network).nodes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", MADE)
 def test_deep_wide_and_odd_networks_are_legible(made: str) -> None:
     network = network_of(MADE[made])
@@ -155,6 +157,7 @@ def test_deep_wide_and_odd_networks_are_legible(made: str) -> None:
         assert not faults(tree(network, ODD[:3], ODD[4], title="$odd_title$ \x00 " + "long " * 60))
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(networks(), TEXT)
 def test_no_name_stops_a_plot(network: Network, title: str) -> None:
@@ -260,6 +263,7 @@ def test_the_text_has_a_harmless_line_for_each_task(network: Network) -> None:
     assert all(line.isprintable() for line in lines)
 
 
+@pytest.mark.slow
 def test_the_same_plot_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = []
     for folder in ("first", "second"):

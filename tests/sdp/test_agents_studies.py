@@ -26,6 +26,7 @@ def played(dataset: str, engine: str = NOISY) -> Results:
     return STUDIES[dataset].run(engine=engine, engines=engines, conditions=SOME, data="synthetic", limit=3, workers=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", ["TravelPlanner", "AssistantBench", "MuSiQue"])
 def test_all_methods_that_fit_play_the_same_tasks_to_their_end(dataset: str) -> None:
     run = played(dataset)

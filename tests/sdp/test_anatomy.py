@@ -194,6 +194,7 @@ def no_figure_left() -> Iterator[None]:
     plt.close("all")
 
 
+@pytest.mark.slow
 def test_every_part_is_there_of_every_benchmark_in_percent(runs: figure3.Runs, whole: pd.DataFrame) -> None:
     assert set(whole["part"]) == set(figure3.PARTS) and set(whole["evidence"]) == {"simulated"}
     assert set(whole["data"]) == {"synthetic"} == set(figure3.rows(whole, runs)["data"])
@@ -268,6 +269,7 @@ def test_retrieval_failures_are_counted_once_for_table_5_and_here(runs: figure3.
     assert line["share, %"].startswith(f"{ours['share']:.0f} [")
 
 
+@pytest.mark.slow
 def test_a_recording_gives_the_anatomy_of_what_it_was_made_on() -> None:
     found = figure3.collect([TABLE6.trial(f"replay:{ROOT}/tests/golden/sdp-table2", figure3.READ)])
     assert [*found] == ["TravelPlanner"] and [*found["TravelPlanner"].scores.values()] == [1, 1]

@@ -71,6 +71,7 @@ def test_the_floor_goes_by_words_in_common() -> None:
     assert [labels[f"made:0:{turn}"] for turn in ("1/2", "1/4", "2/2", "2/6")] == [RIGHT, RIGHT, WRONG, WRONG]
 
 
+@pytest.mark.slow
 def test_a_recording_holds_hashes_and_verdicts_and_replays_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ChatServer
 ) -> None:
@@ -92,6 +93,7 @@ def test_a_recording_holds_hashes_and_verdicts_and_replays_them(
     assert None in again.labels.values() and len(audit.with_recorded(audit.frame(again), audit.stated())) == 4 + 40
 
 
+@pytest.mark.slow
 def test_errors_are_counted_as_the_benchmark_counts_them() -> None:
     rows = audit.of_judges(judged()["GPT-5.2"])
     assert values(rows[rows["backbone"] == "GPT-5.2"]) == {CERTIFY: 25, REJECT: 0, WORTH: pytest.approx(100 / 3),
@@ -126,6 +128,7 @@ def test_a_setting_that_means_nothing_is_refused() -> None:
         Setup(data="synthetic").resolved()
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.lists(st.sampled_from([RIGHT, WRONG]), min_size=28, max_size=28))
 def test_informedness_is_what_the_two_errors_leave(said: list[int]) -> None:

@@ -75,6 +75,7 @@ def test_two_processes_give_the_results_of_one(tmp_path: Path) -> None:
     assert one == two
 
 
+@pytest.mark.slow
 def test_a_model_at_an_address_plays_whole_episodes(tmp_path: Path, server: ChatServer) -> None:
     server.behave(lambda request: answer({"choice": 1}))
     results = run(Setup(engine="one-option", data="synthetic", limit=4), tmp_path)
@@ -93,6 +94,7 @@ def test_a_cell_that_nobody_could_recover_is_empty_beside_ours() -> None:
     assert shown.loc[shown["method"] == "TDP", "Final Pass Rate"].tolist() == ["–"]
 
 
+@pytest.mark.slow
 def test_failures_carry_the_diagnostic_of_the_filter_that_left_nothing(tmp_path: Path) -> None:
     results = run(Setup(data="synthetic", levels=("easy", "medium", "hard")), tmp_path)
     failed = table2.failures({"synthetic": results})
@@ -100,6 +102,7 @@ def test_failures_carry_the_diagnostic_of_the_filter_that_left_nothing(tmp_path:
     assert failed["diagnostic"].str.contains("local constraints|affordability|consistency|uniqueness|membership").all()
 
 
+@pytest.mark.slow
 def test_proposition_1_stands_in_a_world_with_chance_and_falls_in_one_that_remembers() -> None:
     trips = table1.noisy_runs("rules@0.7?reject=0.3", 12, "synthetic", 2)
     p = table1.proposition_1(trips, "rules@0.7?reject=0.3", 200, permutations=99, seed=0)["p_value"]

@@ -204,6 +204,7 @@ def test_no_operator_of_travelplanner_can_reach_the_history(policy: Policy, desk
     assert all(met[name] for name in ("propose", "realize", "validate", "advance", "replan"))
 
 
+@pytest.mark.slow
 def test_no_operator_of_multi_hop_questions_can_reach_the_history() -> None:
     setup = MuSiQue(data="synthetic", setting="open", engine="rules@0.6").resolved()
     # The index and the questions hold no history before the episode, and are looked into again after it.

@@ -76,6 +76,7 @@ def test_the_kernel_counts_what_followed_each_state_and_action() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @given(seeds=st.lists(st.integers(0, 1000), min_size=1, max_size=8), length=st.integers(1, 6))
 def test_the_kernels_rows_sum_to_1_and_its_counts_to_the_transitions(seeds: list[int], length: int) -> None:
     trajectories = [walk(rolls(seed), length, step_cap=12) for seed in seeds]
@@ -204,6 +205,7 @@ def test_a_travel_state_names_all_that_was_decided_so_no_state_is_met_in_two_way
         markov_test(trips(Policy(), 30))
 
 
+@pytest.mark.slow
 def test_undoing_lets_travel_states_be_met_in_two_ways_and_they_pass() -> None:
     test = markov_test(trips(Policy(undo=1), 40), permutations=200)
     assert test.groups > 20 and test.informative > 100 and test.p_value > 0.05

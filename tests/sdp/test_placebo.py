@@ -130,6 +130,7 @@ def texts(value: Any) -> set[str]:
     return {value} if isinstance(value, str) else set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*ASKING, *PROGRAMS])
 def test_nothing_of_the_plan_reaches_realize_in_the_placebo(name: str) -> None:
     plan, given = seen(name)
@@ -146,6 +147,7 @@ def test_the_other_control_keeps_what_a_target_is_about() -> None:
     assert [one["target"][:5] for one in given] == [STEP] * len(given)
 
 
+@pytest.mark.slow
 def test_on_trips_the_placebo_is_asked_as_often_and_of_anything() -> None:
     setup = travelplanner.Setup(data="synthetic", limit=3)
     own, blank = (collecting.collect(each, 1, "") for each in (setup, replace(setup, placebo=0.0)))

@@ -97,6 +97,7 @@ def test_each_attempt_has_a_mark_and_each_cascade_its_k(run: str) -> None:
     assert not overlaps(figure)
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(
     dice=st.lists(st.sampled_from((0, 0, 1, 2, 5)), max_size=30),
@@ -110,6 +111,7 @@ def test_no_text_covers_another_whatever_happens(dice: list[int], length: int, b
     plt.close("all")
 
 
+@pytest.mark.slow
 def test_texts_of_any_kind_keep_to_their_places() -> None:
     trajectory = walk([1, 0, 0, 2, 0, 1, 3])
     plans = tuple(

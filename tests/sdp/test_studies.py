@@ -13,6 +13,7 @@ from sdp.studies.conditions import SDP, WITHOUT_CASCADE, WITHOUT_REPLAN, WITHOUT
 from sdp.studies.sweeps import STUDY as SWEEPS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "played", "row"),
     [

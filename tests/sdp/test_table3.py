@@ -60,6 +60,7 @@ def fields(**other: Any) -> dict[str, Any]:
     return {**step, "pages": [], "refused": [], "uncertainty": "marked"} | other
 
 
+@pytest.mark.slow
 def test_every_method_plays_the_same_questions() -> None:
     setup = noisy().setup
     assert (setup.data, setup.options["split"], setup.methods) == ("synthetic", "reporting", METHODS)
@@ -117,6 +118,7 @@ def test_validate_catches_what_its_rates_say_and_a_third_try_passes_by_force() -
     assert found.loc["GPT-5.2", "certify, %"] == 100 * judges.errors_of("GPT-5.2").certify
 
 
+@pytest.mark.slow
 def test_findings_are_followed_only_where_a_page_was_read_that_orders_it() -> None:
     found = table3.followed(replace(FALSELY, options={"follows": 1.0}, limit=10), ["rules"]).set_index("method")
     assert found.loc[SDP, "exposed"] > 0 and found.loc[SDP, "findings judged"] > 0

@@ -124,6 +124,7 @@ def test_benchmarks_are_ordered_by_what_a_removal_costs(ablated: list[Ablated]) 
     assert -1 <= ordered.loc["-Validate", "tau"] <= 1
 
 
+@pytest.mark.slow
 def test_the_noise_sweep_is_monotone_enough_and_labelled() -> None:
     sweep = sweeps.noise_sweep(sweeps.STUDY.trial(data="synthetic", limit=6), [1.0, 0.3])
     rate = sweep.set_index(["condition", "keep"])["rate"]

@@ -82,6 +82,7 @@ def test_a_world_moves_refuses_in_words_and_ends(own: Any) -> None:
     assert steps[-1].facts == house.view()
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10_000), side=st.integers(3, 6), budget=st.integers(0, 2))
 def test_whoever_replans_finds_a_way_around_every_locked_door(own: Any, seed: int, side: int, budget: int) -> None:
     house = own.House(f"{seed}", side)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from lab.machine.paths import ROOT
 
 HIDDEN = """
@@ -28,6 +30,7 @@ def without_stand_ins(code: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_methods_play_with_null_models_and_recordings_replay(tmp_path: Path) -> None:
     played = without_stand_ins(f"""
 from lab import collect
@@ -44,6 +47,7 @@ def test_rules_and_oracles_say_that_nothing_is_registered() -> None:
     said = without_stand_ins("""
 from lab import connect
 from lab.models import rules
+import pytest
 from sdp.adapters.travelplanner.prompts import CITIES
 asked = {"trip": "", "count": 1, "candidates": []}
 for ask in (lambda: connect("rules").ask(CITIES, **asked), lambda: rules.knowing("agents.oracle")):

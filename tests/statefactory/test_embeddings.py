@@ -92,6 +92,7 @@ def test_minilm_is_the_mean_of_the_last_layer_as_its_authors_compute_it(minilm: 
     assert found[0] @ found[1] > 0.9 > 0.4 > found[0] @ found[2]
 
 
+@pytest.mark.slow
 def test_every_text_has_a_vector_of_length_1_in_its_place(minilm: Cached) -> None:
     texts = [*STRANGE, "mug", *reversed(STRANGE), "mug"]
     vectors = minilm.embed(texts)
@@ -101,6 +102,7 @@ def test_every_text_has_a_vector_of_length_1_in_its_place(minilm: Cached) -> Non
     assert minilm.embed([]).shape[0] == 0
 
 
+@pytest.mark.slow
 def test_texts_that_differ_only_behind_what_the_model_reads_are_counted_and_reported_once(
     minilm: Cached, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -151,6 +153,7 @@ def test_what_is_not_here_is_said_with_the_line_that_gets_it(
     assert all(check.ok or check.optional for check in found.values())
 
 
+@pytest.mark.slow
 def test_a_model_that_the_hub_does_not_give_is_named_with_the_way_to_get_it(tmp_path: Path) -> None:
     program = """
 from statefactory.embeddings import MissingEmbedder, open_embedder
@@ -255,6 +258,7 @@ def embed_some(path: Path, start: int) -> None:
         embedder.embed([f"text {n}", f"text {n + 1}"])
 
 
+@pytest.mark.slow
 def test_processes_share_the_file(file: VectorFile) -> None:
     context = multiprocessing.get_context("fork")
     Cached(Letters(), file).embed(["before the fork"])
@@ -355,6 +359,7 @@ def test_an_endpoint_that_does_not_let_in_is_named_without_the_key(
     assert CANARY.removeprefix("sk-") not in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("indices", "order"),  # of the items, by their places, that belong to the texts
     [

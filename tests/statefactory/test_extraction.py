@@ -187,6 +187,7 @@ ITEM = {
 }
 
 
+@pytest.mark.slow
 @given(data=st.data(), level=st.sampled_from(sorted(ITEM)))
 def test_a_trace_comes_back_from_json_as_it_was(data: st.DataObject, level: Level) -> None:
     states = st.lists(ITEM[level], max_size=3).map(tuple)
@@ -199,6 +200,7 @@ def test_a_trace_comes_back_from_json_as_it_was(data: st.DataObject, level: Leve
 # --- rules --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", FAST)
 @pytest.mark.parametrize(
     ("level", "values"),

@@ -90,6 +90,7 @@ def test_a_number_that_is_no_percentage_is_no_answer(mode: Mode, reward: object)
         PROMPTS[mode].answer(**{"analysis": "", "belief": ""} | {"reward": reward})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", [chat.says("I would say about half."), chat.empty(), chat.answer([1, 2])])
 @pytest.mark.parametrize("mode", PROMPTS)
 def test_a_step_without_a_readable_answer_keeps_the_reward_before_it_and_is_counted(

@@ -169,6 +169,7 @@ def test_tables_by_domain_have_published_beside_measured(table: str) -> None:
     assert not overlapping(figure)
 
 
+@pytest.mark.slow
 def test_a_backbone_has_one_color_in_all_figures(table1: pd.DataFrame) -> None:
     names = list(dict.fromkeys(tables.published("Table 13", "statefactory")["method"]))
     rows = measured(names[0], "rules@0.8", 0.3, evidence="simulated")
@@ -216,6 +217,7 @@ def test_the_best_is_hatched_red_and_the_worst_blue_of_one_evidence_and_backbone
     assert marked[4] == [(0.83, True), (0.67, False)]
 
 
+@pytest.mark.slow
 def test_ablations_say_how_their_numbers_came_to_be() -> None:
     figure = draw_ablations(panels())
     said = figure.get_supxlabel().replace("\N{NO-BREAK SPACE}", " ")

@@ -48,6 +48,7 @@ def test_a_trajectory_at_once_is_what_loops_give(convention: Convention, steps: 
     assert ((found >= 0) & (found <= 1)).all()
 
 
+@pytest.mark.slow
 @both
 @given(goal=states, state=states, seed=st.randoms(use_true_random=False))
 def test_the_order_of_entities_does_not_matter(convention: Convention, goal: tuple, state: tuple, seed: object) -> None:
@@ -56,12 +57,14 @@ def test_the_order_of_entities_does_not_matter(convention: Convention, goal: tup
     assert first == pytest.approx(second, abs=1e-9)
 
 
+@pytest.mark.slow
 @both
 @given(goal=st.lists(whole, min_size=1, max_size=3), more=st.lists(whole, max_size=4))
 def test_a_goal_that_the_state_says_word_for_word_is_fulfilled(convention: Convention, goal: list, more: list) -> None:
     assert rewards([goal], [[*more, *goal]], EMBEDDER, convention).tolist() == pytest.approx([1.0], abs=1e-6)
 
 
+@pytest.mark.slow
 @both
 @given(goal=states, state=states)
 def test_matches_say_how_the_reward_comes_about(convention: Convention, goal: tuple, state: tuple) -> None:

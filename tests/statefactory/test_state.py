@@ -28,6 +28,7 @@ KNOWN = st.dictionaries(PHRASES, ATTRIBUTES, max_size=4).map(lambda d: tuple(ent
 MUG = entity("mug 1", {"location": "in cabinet 2", "temperature": "hot"})
 
 
+@pytest.mark.slow
 @given(
     KNOWN,
     st.sampled_from(["textual", "object_centric", "object_attribute"]),

@@ -35,6 +35,7 @@ def played(**changed: Any) -> Results:
     return collect(trial(**changed), workers=1, show_progress=False)
 
 
+@pytest.mark.slow
 def test_a_run_holds_methods_beside_each_other_and_the_placebo_beside_react_shows_no_difference() -> None:
     run = played()
     assert len(run.episodes) == 3 * (2 + 3) and run.evidence == "simulated"

@@ -56,6 +56,7 @@ def opened(name: str, **options: Any) -> Any:
     return import_module(f"worlds.{name}").load(data="synthetic", **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_world_says_what_it_lacks_and_begins_again_after_it_was_closed(name: str) -> None:
     with opened(name) as world:
@@ -123,6 +124,7 @@ def test_episodes_and_plans_depend_neither_on_the_hash_seed_nor_on_what_was_play
     assert told("1") == told("-1") != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LISTING)
 def test_a_replay_is_a_reset_and_its_steps(name: str) -> None:
     with closing(opened(name, seed=3)) as world:

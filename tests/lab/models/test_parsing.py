@@ -178,6 +178,7 @@ def parts_of(value: Any) -> Iterator[Any]:
         yield value
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(written, st.lists(st.tuples(st.floats(0, 1), st.sampled_from(FRAGMENTS)), max_size=3))
 def test_every_text_and_number_of_an_answer_is_whole_in_what_was_written(

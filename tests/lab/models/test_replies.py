@@ -149,6 +149,7 @@ anything = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(anything, anything, st.booleans())
 def test_every_body_has_a_kind(value: Any, message: Any, event: bool) -> None:
     for sent in (json.dumps(value).encode(), body(message)):

@@ -78,6 +78,7 @@ def test_samples_and_seeds_draw_anew(prompt: Prompt) -> None:
     assert first == corrupted(connect("rules@0.5?seed=0"), range(300))
 
 
+@pytest.mark.slow
 def test_another_process_draws_the_same_noise() -> None:
     code = "import tests.lab.models.test_rules as t; print(sorted(t.corrupted(t.connect('rules@0.5'), range(200))))"
     paths = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}", "PYTHONHASHSEED": "7"}
@@ -195,6 +196,7 @@ print("standins.procllm.agent" in sys.modules)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("installed", ["with", "without"])
 def test_a_stand_in_is_imported_when_its_prompt_is_first_asked_and_missed_where_it_is_not_installed(
     installed: str,

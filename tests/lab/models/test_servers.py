@@ -40,6 +40,7 @@ def asked(engine: str, prompt: Prompt, boxes: int = 1, **about: Any) -> Backbone
     return backbone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [400, 404, 422, 500, 501])
 @pytest.mark.parametrize("way_", ["tool", "json_object", "text"])
 def test_a_server_is_asked_by_the_strictest_way_that_it_takes(

@@ -330,6 +330,7 @@ def test_what_a_reader_would_write_may_define_what_it_likes_within_a_limit_of_it
     assert "has 121 lines of code, more than 120" in found
 
 
+@pytest.mark.slow
 def test_the_check_finds_a_committed_notebook_of_which_nothing_is_expected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
@@ -636,6 +637,7 @@ def test_copies_to_explore_follow_the_committed_notebooks_and_keep_what_a_user_c
     assert f"{tour} keeps your changes; notebooks/0_tour.ipynb has changed since" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "said"),
     [

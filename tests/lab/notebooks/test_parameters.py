@@ -72,6 +72,7 @@ def test_a_value_is_what_yaml_1_2_and_its_declaration_say_or_refused(
         assert repr(parse(text, parameter)) == repr(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("annotation", "default", "text", "message"),
     [

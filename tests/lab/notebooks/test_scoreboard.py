@@ -24,6 +24,7 @@ FINDINGS = scoreboard.findings(JUDGED)
 ITEMS = {(paper.paper.paper, name): item for paper in JUDGED for item in paper.paper.items for name in item.items}
 
 
+@pytest.mark.slow
 def test_no_claim_is_void_or_missing_and_there_are_sixty() -> None:
     assert register.faults() == []
     assert len(FINDINGS) >= 60
@@ -79,6 +80,7 @@ def test_every_recording_with_answers_notes_the_prompts_that_it_answers() -> Non
     assert {name for name, about in recordings.manifests().items() if about.prompts} == with_answers
 
 
+@pytest.mark.slow
 def test_a_changed_prompt_makes_its_recordings_void_and_their_claims_fail_the_check(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
@@ -91,6 +93,7 @@ def test_a_changed_prompt_makes_its_recordings_void_and_their_claims_fail_the_ch
     assert "table5_multihop-hotpotqa-local-openvino" not in recordings.names("sdp-table5")
 
 
+@pytest.mark.slow
 def test_a_removed_row_fails_the_check_and_names_the_claim(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:

@@ -146,6 +146,7 @@ TEXTS = st.text(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=3), TEXTS)
 def test_any_text_comes_out_escaped_whole_and_the_same_each_time(cells: list[tuple[str, str]], name: str) -> None:

@@ -61,6 +61,7 @@ def test_a_dollar_sign_in_a_label_begins_no_formula() -> None:
     axes.figure.canvas.draw()
 
 
+@pytest.mark.slow
 def test_lines_run_in_the_order_of_x_with_a_band_each() -> None:
     frame = pd.DataFrame(
         {"k": [3, 1, 2], "f1": [0.3, 0.1, 0.2], "low": [0.2, 0.0, 0.1], "high": [0.4, 0.2, 0.3], "method": "SDP"}

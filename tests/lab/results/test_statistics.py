@@ -229,6 +229,7 @@ def test_noise_of_a_table_by_hand() -> None:
     assert noise.run_error == pytest.approx(math.sqrt(2 / 4)) and noise.error == pytest.approx(math.sqrt(4.5 / 2))
 
 
+@pytest.mark.slow
 def test_noise_agrees_with_a_mixed_model() -> None:
     import pandas as pd
     from statsmodels.regression.mixed_linear_model import MixedLM

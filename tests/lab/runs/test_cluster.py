@@ -195,6 +195,7 @@ def test_a_worker_with_another_address_or_other_code_stops_the_run(
     assert not lines(tmp_path / "a") and not lines(tmp_path / "b")
 
 
+@pytest.mark.slow
 def test_a_cluster_without_what_is_played_says_so(tmp_path: Path) -> None:
     unknown = pytest.raises(
         Unavailable, match="No module named 'asking'. Start its scheduler and its workers in an env"
@@ -231,6 +232,7 @@ test_cluster.on_cluster(pathlib.Path(sys.argv[1]), sys.argv[2], pause=0.1)
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_finished_and_cancels_the_rest(tmp_path: Path, shared: DaskCluster) -> None:
     from distributed import Client
 

@@ -46,6 +46,7 @@ def played(folder: Path, workers: int, backend: str) -> list[bytes]:
     return lines(folder)
 
 
+@pytest.mark.slow
 def test_processes_and_threads_give_the_same_episodes_as_one_process(tmp_path: Path) -> None:
     alone = played(tmp_path / "alone", 1, "loky")
     assert len(alone) == 12
@@ -73,6 +74,7 @@ def fail_on_odd(task: str) -> Played:
     return Played({"done": task})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "backend"), [(1, "loky"), (2, "threading"), (2, "loky")])
 def test_an_episode_that_raises_is_recorded_without_keys_and_stays_in_the_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, backend: str
@@ -148,6 +150,7 @@ def test_a_killed_worker_costs_its_episodes_a_replay_and_never_the_run(tmp_path:
         assert "SIGKILL" in run.not_measured["005"] and len(list(marks.glob("005-*"))) == deaths
 
 
+@pytest.mark.slow
 def test_an_episode_that_ends_the_runs_own_process_is_played_apart_the_next_time(tmp_path: Path) -> None:
     code = "import sys, pathlib\nfrom tests.lab.runs import test_execution as own\n"
     code += "own.kill_this(pathlib.Path(sys.argv[1]))"
@@ -175,6 +178,7 @@ def test_a_finished_run_notes_no_deaths(tmp_path: Path) -> None:
         assert not run.deaths.counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "backend"), [(1, "threading"), (3, "threading"), (2, "loky")])
 def test_an_episode_beyond_the_time_limit_is_not_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, backend: str
@@ -275,6 +279,7 @@ except Unavailable as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("soft", "hard", "workers", "message"),
     [
@@ -374,6 +379,7 @@ def test_ctrl_c_does_not_wait_for_a_slow_server(tmp_path: Path, server: ChatServ
         assert "run again to resume" in said
 
 
+@pytest.mark.slow
 def test_workers_of_a_killed_run_end_too(tmp_path: Path) -> None:
     with player(tmp_path, "rules@0.6", 2, "loky", pause=0.03) as process:
         assert until(lambda: some_lines(tmp_path), 30)

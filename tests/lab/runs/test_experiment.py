@@ -51,6 +51,7 @@ def allowed(monkeypatch: pytest.MonkeyPatch) -> Budget:
 # --- playing ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_experiment_is_its_episodes_in_the_order_of_its_tasks(workers: int) -> None:
     results = collect(Asking(), workers=workers, show_progress=False)

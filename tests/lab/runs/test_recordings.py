@@ -77,6 +77,7 @@ def test_while_recording_a_request_has_one_answer_also_where_it_is_none(
     assert backbone.ask(ASK, box=2).value.shelf == 1, "else it is asked for again"
 
 
+@pytest.mark.slow
 def test_replaying_plays_what_was_recorded_and_stops_at_a_request_that_was_not(
     wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +89,7 @@ def test_replaying_plays_what_was_recorded_and_stops_at_a_request_that_was_not(
         run(tmp_path, "changed", f"replay:{wanted}")
 
 
+@pytest.mark.slow
 def test_a_recording_is_small_and_holds_no_text_of_the_benchmark(wanted: Path, tmp_path: Path) -> None:
     played = run(tmp_path, "played", "model-b")
     played.record()
@@ -102,6 +104,7 @@ def test_a_recording_is_small_and_holds_no_text_of_the_benchmark(wanted: Path, t
     assert len(packed) < 100 * sum(part["calls"] for used in played.usage.values() for part in used.values())
 
 
+@pytest.mark.slow
 def test_recording_twice_gives_the_same_bytes(wanted: Path, tmp_path: Path) -> None:
     played = run(tmp_path, "played", "model-c")
     played.record()
@@ -110,6 +113,7 @@ def test_recording_twice_gives_the_same_bytes(wanted: Path, tmp_path: Path) -> N
     assert {path.name: path.read_bytes() for path in wanted.iterdir()} == first
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_recorded_rows_beside_the_measured_ones(wanted: Path, tmp_path: Path) -> None:
     run(tmp_path, "played", "model-d").record()
     rules = run(tmp_path, "rules", "rules")
@@ -127,6 +131,7 @@ def test_outside_of_lab_record_nothing_is_written(tmp_path: Path, monkeypatch: p
     assert not (tmp_path / "recordings").exists()
 
 
+@pytest.mark.slow
 def test_an_unfinished_recording_goes_on_in_another_clone_and_asks_nothing_twice(
     wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ChatServer
 ) -> None:
@@ -153,6 +158,7 @@ def test_an_unfinished_recording_goes_on_in_another_clone_and_asks_nothing_twice
     assert (recordings.resume("first"), recordings.resume("never made")) == ("", "")
 
 
+@pytest.mark.slow
 def test_another_run_reuses_what_was_recorded_and_asks_for_the_rest_alone(
     wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ChatServer
 ) -> None:
@@ -202,6 +208,7 @@ def test_one_damaged_recording_loses_its_own_rows_alone_and_is_named_once(
         run(tmp_path, "served", "replay:second")
 
 
+@pytest.mark.slow
 def test_a_run_that_lost_answers_is_not_recorded(wanted: Path, tmp_path: Path) -> None:
     played = run(tmp_path, "played", "model-h")
     path = tmp_path / "played" / "answers.jsonl"

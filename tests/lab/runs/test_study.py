@@ -195,6 +195,7 @@ def test_a_run_is_read_back_as_the_study_that_it_was(results: Results) -> None:
     assert Trial.kept(Manifest.read(results.folder)) == results.setup
 
 
+@pytest.mark.slow
 def test_the_command_ends_with_rows_contrasts_and_the_commands_that_play_them_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -120,6 +120,7 @@ def test_an_interpreter_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> 
         run_untrusted("print(1)", {})
 
 
+@pytest.mark.slow
 def test_an_interpreter_that_hangs_before_it_has_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "STARTING_S", 0.5)
     monkeypatch.setattr(first_steps, "command", lambda job, rules: interpreter().command("-c", "while True: pass"))
@@ -153,6 +154,7 @@ if 0 in (libc.setrlimit(0, two), libc.prlimit(0, 0, two, None), libc.syscall(160
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [

@@ -147,6 +147,7 @@ def test_bytes_that_are_no_text_are_replaced() -> None:
     assert run_untrusted(code, {}).stdout == "a\ufffd\ufffdb\r\n\ufffd"
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_comes_back_as_it_was_printed(text: str) -> None:
@@ -224,6 +225,7 @@ def test_what_a_killed_process_left_goes_at_the_next_start_and_what_another_uses
         assert {path.name for path in tmp_path.iterdir()} == others and (used / "file").exists()
 
 
+@pytest.mark.slow
 def test_folders_made_side_by_side_are_never_taken_for_left_over(tmp_path: Path) -> None:
     code = """
 from lab.machine import scratch
@@ -315,6 +317,7 @@ run_untrusted("while True: pass", {{}}, 60, Limits(open_files={mark}))
     _until(lambda: not _running(mark), patience_s=3)
 
 
+@pytest.mark.slow
 def test_a_program_ends_when_its_notebook_is_interrupted(tmp_path: Path) -> None:
     mark = 1000 + os.getpid() % 5000
     code = f"""
@@ -378,6 +381,7 @@ def test_a_machine_is_examined_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_untrusted("print(1)", {}).ok and checks()[0].ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "reason"),
     [

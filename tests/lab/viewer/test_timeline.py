@@ -73,6 +73,7 @@ def test_foreign_text_is_shown_and_does_nothing(text: str, tmp_path: Path) -> No
     assert "\x1b" not in shown.text(detail=True)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_no_text_makes_an_element(text: str) -> None:
     read = Reader(pages.fragment(pages.timeline(episode(text, text))))

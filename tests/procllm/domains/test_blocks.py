@@ -176,6 +176,7 @@ def slipped(lines: list[str], instance: Instance, random: Random) -> list[str]:
     return lines
 
 
+@pytest.mark.slow
 def test_the_checker_and_a_brute_force_check_agree_on_a_thousand_answers() -> None:
     problems = [each for b, h in ((2, 2), (3, 2), (4, 4), (6, 3), (9, 6)) for each in instances(20, 1, b, h)]
     assert_both_agree(BLOCKS, problems, random_answer, brute_force)

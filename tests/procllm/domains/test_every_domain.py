@@ -137,12 +137,14 @@ def assert_wrong(name: str, answer: str) -> None:
     assert tuple(verdict.parts) == PARTS[name] and not verdict.solved and 0 < len(verdict.reason) < 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", HOSTILE, ids=lambda answer: ascii(answer[:12]))
 @pytest.mark.parametrize("name", NAMES)
 def test_hostile_answers_are_wrong_and_raise_nothing(name: str, answer: str) -> None:
     assert_wrong(name, answer)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(NAMES), st.text(max_size=300) | JSONS.map(json.dumps) | LINES)
 def test_odd_answers_are_wrong_and_raise_nothing(name: str, answer: str) -> None:
     assert_wrong(name, answer)
@@ -221,6 +223,7 @@ def test_a_rejected_answer_is_made_again_and_unreadable_notes_are_wiped(name: st
     assert (getattr(wiped, "path", ""), getattr(wiped, "text", "x")) == (NOTES, "")
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @pytest.mark.parametrize("name", NAMES)
 @given(st.integers(0, 10_000), st.text(max_size=60), st.booleans())

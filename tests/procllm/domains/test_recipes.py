@@ -133,6 +133,7 @@ def needs_a_sandbox() -> None:
 # --- problems
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extra", [0, 4, 12])
 def test_a_request_has_all_that_one_dish_needs_and_some_more(extra: int) -> None:
     for instance in instances(len(book()), 0, extra):
@@ -203,6 +204,7 @@ def random_answer(instance: Instance, random: Random) -> str:
     return random.choice(["", " ", "\n", "\t"]) + chosen + random.choice(["", "\n", " \r\n"])
 
 
+@pytest.mark.slow
 def test_the_checker_and_a_brute_force_check_agree_on_a_thousand_answers() -> None:
     problems = [each for extra in (0, 4, 12, 40) for each in instances(60, 1, extra)]
     assert_both_agree(RECIPES, problems, random_answer, brute_force, 100)

@@ -252,6 +252,7 @@ def spoilers(instance: Instance, random: Random) -> dict[str, Callable[[dict[str
                                              another_city, missing, wrong_type)}  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_thousand_answers_are_judged_as_the_enumeration_of_all_right_ones_does() -> None:
     random = Random("travel answers")
     judged: Counter[Any] = Counter()
@@ -340,6 +341,7 @@ def test_rules_solve_every_third_made_request() -> None:
 # Official data
 
 
+@pytest.mark.slow
 @pytest.mark.official
 @needs_official
 def test_thirty_nine_official_requests_are_left() -> None:

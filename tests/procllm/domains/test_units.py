@@ -342,6 +342,7 @@ def test_names_and_numbers_do_not_cover_one_another() -> None:
         assert all(page.x0 <= box.x0 and box.x1 <= page.x1 and box.y1 <= page.y1 for _, box in boxes)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("look")
 def test_the_picture_has_the_same_bytes_every_time() -> None:
     instance, saved = some(), [io.BytesIO(), io.BytesIO()]

@@ -27,6 +27,7 @@ def played(setup: Setup, count: int = 20) -> Iterator[tuple[dict[str, Any], Traj
         yield result, Trajectory.from_json(result["trajectory"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", [HotpotQA, MuSiQue])
 def test_rules_answer_the_questions_that_they_were_written_on(dataset: type[Setup]) -> None:
     for result, trajectory in played(dataset(data="synthetic", split="writing")):
@@ -59,6 +60,7 @@ def test_one_predicate_a_call_gives_the_same_plan() -> None:
     assert whole == single
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["distractor", "open"])
 def test_replan_keeps_what_is_certified_and_the_cap_forces_an_answer(setting: Any) -> None:
     setup = MuSiQue(

@@ -157,6 +157,7 @@ def test_all_conditions_are_set_side_by_side(tmp_path: Path, monkeypatch: pytest
     assert reach["with a tree"] == reach["with two answers or more"] == 6 and reach["questions with paragraphs"] == 100
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not experiment.present(), reason="LAB_DATA names no recorded trees")
 @pytest.mark.official
 def test_the_official_questions_that_have_a_tree_are_played() -> None:

@@ -112,6 +112,7 @@ def test_looking_takes_no_step(world: ScienceWorld) -> None:
     assert texts[0] == texts[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", LENGTHS)
 def test_the_oracle_plays_to_the_end_with_fewer_conditions_than_actions(length: str) -> None:
     run = collect(Setup(lengths=(length,), limit=1), 1, show_progress=False)

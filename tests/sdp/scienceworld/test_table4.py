@@ -33,6 +33,7 @@ def test_a_type_counts_the_same_however_many_episodes_it_has() -> None:
     assert set(table["evidence"]) == {"simulated"} and "4 episodes" in table.loc["Overall", "source"]
 
 
+@pytest.mark.slow
 def test_the_loop_is_taken_apart_by_length_and_by_mechanism() -> None:
     run = table4.STUDY.run(
         engine="oracle@0.8", data="synthetic", limit=2, workers=1,

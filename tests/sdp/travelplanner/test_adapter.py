@@ -72,6 +72,7 @@ def certified_states(task: TripTask, trajectory: Trajectory) -> Iterator[TripSta
     return (state_from_json(task, value) for value in trajectory.states)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(number=st.integers(0, 59), keep=st.sampled_from([1.0, 0.8, 0.5, 0.2]), undo=st.sampled_from([0, 3]))
 def test_the_running_cost_is_the_evaluators_bill_at_every_certified_step(number: int, keep: float, undo: int) -> None:
@@ -81,6 +82,7 @@ def test_the_running_cost_is_the_evaluators_bill_at_every_certified_step(number:
         assert state.cost == value["cost"] == bill <= task.budget
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(number=st.integers(0, 59), seed=st.integers(0, 10_000), every_meal=st.booleans(), undo=st.sampled_from([0, 2]))
 def test_whatever_option_is_chosen_passes_its_validator(number: int, seed: int, every_meal: bool, undo: int) -> None:
@@ -212,6 +214,7 @@ def test_the_numbered_order_puts_return_transport_sixth() -> None:
         Policy(order="numbered", undo=1)
 
 
+@pytest.mark.slow
 def test_where_money_is_kept_back_no_meal_is_ever_too_dear() -> None:
     tasks, loop = [task for task in TASKS if task.level != "easy"][::3], Settings(step_cap=30)
 
@@ -224,6 +227,7 @@ def test_where_money_is_kept_back_no_meal_is_ever_too_dear() -> None:
     assert kept[trip.MEALS_OF_DAY] == 0 < kept[trip.STAY], "what is too dear is found before the money is spent"
 
 
+@pytest.mark.slow
 def test_propose_may_choose_the_cities() -> None:
     trajectories = [play(task, policy=Policy(cities="propose")) for task in TASKS]
     for task, trajectory in zip(TASKS, trajectories, strict=True):

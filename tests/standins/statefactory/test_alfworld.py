@@ -243,6 +243,7 @@ def test_relevant_are_the_agent_the_kinds_of_the_task_and_what_it_implies() -> N
     assert language.relevant("examine the pen with the desklamp.", known) == (known[0], known[6], known[8])
 
 
+@pytest.mark.slow
 def test_reading_on_from_the_relevant_state_loses_nothing_relevant() -> None:
     with load("synthetic", seed=11) as world:
         for task in unseen(world, 2, seed=1):

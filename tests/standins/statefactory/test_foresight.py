@@ -47,6 +47,7 @@ def test_blocks_are_foreseen_to_the_letter(actions: list[str | int], number: int
         assert expected == Outcome(step.text, step.done)
 
 
+@pytest.mark.slow
 def test_the_end_of_a_plan_is_foreseen_as_the_end() -> None:
     for setup in (BLOCKS, HOUSEHOLDS):
         for task in setup.tasks():

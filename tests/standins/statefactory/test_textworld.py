@@ -318,6 +318,7 @@ def test_every_instruction_of_generated_quests_is_understood() -> None:
         ]
 
 
+@pytest.mark.slow
 def test_the_goal_of_a_lock_and_key_quest_is_in_the_state_when_it_is_won() -> None:
     from worlds.textworld.expert import Expert
 

@@ -204,6 +204,7 @@ def test_unseen_visits_agree_with_the_simulator() -> None:
     assert result.steps > 120 and result.f1 >= 0.99 and not result.unparsed
 
 
+@pytest.mark.slow
 @pytest.mark.official
 @pytest.mark.skipif(not OFFICIAL.exists(), reason="LAB_DATA has no WebShop data")
 def test_official_pages_agree_with_the_simulator() -> None:

@@ -52,6 +52,7 @@ def test_a_build_has_a_pair_a_task_sorted_by_id(tmp_path: Path) -> None:
     assert done.about["pairs"] == 12 and done.about["skipped"] == {}
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_bytes_as_one(tmp_path: Path, calm: tuple[bytes, bytes]) -> None:
     assert content(built(tmp_path, workers=2)) == calm
 

@@ -125,6 +125,7 @@ def test_training_variations_and_quests_are_of_the_training_split(domain: str) -
     assert len(set(tasks)) == 4 and not set(tasks) & set(chosen(BY_NAME[domain], "synthetic", 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", ["webshop", "blocksworld"])
 def test_no_training_pair_reads_as_one_of_the_benchmark(domain: str, tmp_path: Path) -> None:
     build_pairs(domain, "synthetic", 12, 4, folder=tmp_path)

@@ -122,6 +122,7 @@ def test_alfworld_has_56_games_of_each_type_and_those_that_the_paper_prints() ->
     assert {task.game for task in chosen} >= set(PRINTED_GAMES)
 
 
+@pytest.mark.slow
 @pytest.mark.official
 @needs_examples
 def test_the_printed_games_are_labelled_as_printed() -> None:

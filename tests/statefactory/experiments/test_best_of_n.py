@@ -210,6 +210,7 @@ def test_a_predictor_that_a_notebook_registered_goes_to_worker_processes_with_it
 # --- tree search -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_oracle_leads_straight_to_the_goal_and_luck_does_not() -> None:
     trial = tree_search([RANDOM, MONOTONIC]).trial(benchmarks=("blocksworld",), data="synthetic", limit=3)
     run = collect(trial, workers=1, show_progress=False)

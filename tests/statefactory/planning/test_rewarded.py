@@ -77,6 +77,7 @@ def test_the_ceiling_is_above_and_random_rewards_are_below(setup: Guided) -> Non
     assert steps(ORACLE) < steps(REACT) < steps(RANDOM)
 
 
+@pytest.mark.slow
 def test_states_that_rules_extract_rate_candidates_and_every_call_is_counted() -> None:
     setup = replace(
         BLOCKS, reward=STATEFACTORY, limit=1, engines=extracted_by_rules(STATEFACTORY), settings=Settings(steps=4)
@@ -93,6 +94,7 @@ def test_states_that_rules_extract_rate_candidates_and_every_call_is_counted() -
     assert [call.operator for call in ledger.calls].count("perceive") == 1 + len(candidates)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calls", [1, 2, 3, 7, 20])
 def test_the_cap_of_calls_holds_to_the_call(calls: int) -> None:
     setup = replace(BLOCKS, limit=1, settings=Settings(calls=calls))

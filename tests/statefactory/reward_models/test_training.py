@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
@@ -26,7 +25,6 @@ from statefactory.reward_models.__main__ import main
 from statefactory.reward_models.adapters import Adapter, UnusableAdapter
 from statefactory.reward_models.recipe import PRESETS, Loss, Recipe, recipe
 from statefactory.reward_models.scoring import Scorer, Tokeniser
-from statefactory.reward_models.trainer import PairLoss, preference_loss
 from statefactory.reward_models.training import examples_of, other_goals, train
 from tiny_backbone import LAYERS, tiny_backbone, toy_pairs
 
@@ -231,6 +229,7 @@ def cut_in_half(folder: Path) -> None:
     (folder / adapters.WEIGHTS).write_bytes(data[: len(data) // 2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -302,13 +301,14 @@ def test_the_command_trains_each_adapter_once(plan: Recipe, tmp_path: Path) -> N
 
 
 def test_the_real_backbone_scores_all_prefixes_at_once_as_one_by_one() -> None:
+    import torch
+
     from lab.machine.faults import MissingData
 
     try:
         place = backbones.located("smollm2-135m")
     except (backbones.MissingBackbone, MissingData) as missing:
         pytest.skip(str(missing))
-    import torch
 
     model = backbones.load(place, layers=4)
     torch.nn.init.normal_(model.score.weight, std=0.02, generator=torch.Generator().manual_seed(0))
@@ -336,7 +336,11 @@ def plain(walks: list[Walk], centring: float) -> tuple[float, int]:
     return (sum(terms) / len(terms) if terms else 0.0), len(terms)
 
 
-def loss_of(walks: list[Walk], kind: Loss, centring: float) -> PairLoss:
+def loss_of(walks: list[Walk], kind: Loss, centring: float) -> Any:
+    import torch
+
+    from statefactory.reward_models.trainer import preference_loss
+
     scores = [torch.tensor([score for score, _ in walk], dtype=torch.float64, requires_grad=True) for walk in walks]
     return preference_loss(scores, [[truth for _, truth in walk] for walk in walks], kind, centring)
 

@@ -54,6 +54,7 @@ def fetched(archive: Path, folder: Path, sizes: dict[str, int] = SIZES) -> None:
     fetch(folder, QUIET, sizes)
 
 
+@pytest.mark.slow
 def test_fetched_games_are_played_and_solved_as_released(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,6 +103,7 @@ def test_the_papers_games_give_the_printed_observations(
         assert said.startswith(observation.removesuffix("…")) and (observation.endswith("…") or said == observation)
 
 
+@pytest.mark.slow
 def test_the_papers_experts_are_the_walkthroughs(world: AlfWorld, train: dict[str, HouseholdTask]) -> None:
     expert = Expert(world)
     assert expert.actions(train[HEAT]) == tuple(action for action, _ in TABLE_4[:6])

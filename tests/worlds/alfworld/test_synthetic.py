@@ -39,6 +39,7 @@ def wins(world: AlfWorld, task: HouseholdTask) -> bool:
     return step.score == 1.0 and step.done
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(seed=st.integers(0, 10**6))
 def test_the_games_of_a_seed_are_always_the_same_and_draw_on_no_shared_randomness(seed: int) -> None:
@@ -48,6 +49,7 @@ def test_the_games_of_a_seed_are_always_the_same_and_draw_on_no_shared_randomnes
     assert random.getstate() == before
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(seed=st.integers(0, 10**6))
 def test_every_type_has_as_many_games_and_each_says_what_its_folder_names(seed: int) -> None:
@@ -61,6 +63,7 @@ def test_every_type_has_as_many_games_and_each_says_what_its_folder_names(seed: 
             assert thing.lower() in task.goal and place.lower() in task.goal and task.goal.endswith(".")
 
 
+@pytest.mark.slow
 def test_the_splits_are_on_different_floor_plans() -> None:
     plans = [
         {

@@ -117,6 +117,7 @@ def test_a_tasks_problem_is_not_shown(task: HouseholdTask) -> None:
     assert "define" not in repr(task) and "(define" in task.problem
 
 
+@pytest.mark.slow
 def test_a_missing_package_is_named_with_the_line_that_installs_it() -> None:
     said = python("""
 import sys
@@ -132,11 +133,13 @@ except ImportError as error:
     assert "'textworld'" in said and "python -m pip install -r requirements.txt" in said
 
 
+@pytest.mark.slow
 def test_an_import_leaves_no_folder_in_the_home_of_the_user(tmp_path: Path) -> None:
     python("from worlds.alfworld import load; load('synthetic').tasks('train')", HOME=str(tmp_path))
     assert not (tmp_path / ".cache" / "alfworld").exists()
 
 
+@pytest.mark.slow
 def test_many_games_leave_no_file_descriptor_or_temporary_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     descriptors = set()
@@ -161,6 +164,7 @@ def test_both_engines_say_the_same(world: AlfWorld) -> None:
     assert fast.said == slow.said
 
 
+@pytest.mark.slow
 def test_threads_that_open_games_at_once_do_not_disturb_each_others_grammar() -> None:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)

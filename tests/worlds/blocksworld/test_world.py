@@ -198,6 +198,7 @@ DOMAIN = """(define (domain blocksworld-4ops)
 """
 
 
+@pytest.mark.slow
 def test_our_steps_are_those_of_an_independent_simulator() -> None:
     from unified_planning.io import PDDLReader
     from unified_planning.shortcuts import SequentialSimulator, get_environment

@@ -35,6 +35,7 @@ def world(request: pytest.FixtureRequest, cache: str, monkeypatch: pytest.Monkey
     return load(request.param, "open", "official")
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.official
 @pytest.mark.parametrize("dataset", DATASETS)

@@ -169,6 +169,7 @@ def test_things_named_like_a_command_can_be_handled() -> None:
     assert all(map(allowed, ("take type Q keycard", "open type O locker", "examine q", "put undo on table", "")))
 
 
+@pytest.mark.slow
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(action="again")
 @given(action=st.one_of(st.text(), st.text(alphabet="\\\x00\n\t\x1b.,>[]éq ", max_size=300)))

@@ -160,6 +160,7 @@ def test_medium_and_hard_queries_leave_nothing_to_bounds_but_the_example_flight(
         assert rates([run.low[i] for i in kept], tasks) == rates([run.high[i] for i in kept], tasks)
 
 
+@pytest.mark.slow
 def test_every_train_medium_and_hard_query_has_an_honest_plan_through_its_reference_cities(
     listings: Listings, validation: list[TripTask]
 ) -> None:

@@ -302,6 +302,7 @@ days = st.one_of(anything, st.dictionaries(keys, st.one_of(texts, anything)))
 plans = st.one_of(anything, st.lists(days, max_size=5))
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     plan=plans | st.builds(good_plan),

@@ -64,6 +64,7 @@ def test_the_catalogue_and_its_instructions_are_all_there(shop: WebShop) -> None
     assert (len(shop.tasks("train")), len(shop.tasks("test"))) == (100, 328)
 
 
+@pytest.mark.slow
 def test_the_shopper_gets_full_reward_on_every_task(shop: WebShop) -> None:
     expert, rewards = Expert(shop), Counter()
     for task in tasks(shop):
@@ -108,6 +109,7 @@ def test_pages_are_built_as_the_recorded_ones_are() -> None:
     assert min(seen[RESULTS.pattern], seen[ITEM.pattern]) > 300
 
 
+@pytest.mark.slow
 def test_our_pages_have_the_same_build(shop: WebShop) -> None:
     for task in tasks(shop):
         shop.reset(task)
