@@ -19,8 +19,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from statefactory.benchmark import DOMAINS, read_pairs
 from statefactory.benchmark.build import SHIPPED
+from statefactory.benchmark.schema import Pair
 from statefactory.reward_models import backbones
-from statefactory.reward_models.pairs import Preference, of_benchmark
 from statefactory.reward_models.recipe import Recipe, recipe
 from statefactory.reward_models.scoring import Scorer, Tokeniser
 from statefactory.reward_models.training import examples_of, train
@@ -42,8 +42,8 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def pairs_of(domain: str, count: int) -> list[Preference]:
-    return Random(0).sample(of_benchmark(read_pairs(SHIPPED / f"{domain}.parquet")), count)
+def pairs_of(domain: str, count: int) -> list[Pair]:
+    return Random(0).sample(read_pairs(SHIPPED / f"{domain}.parquet"), count)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def base() -> str:
     return "smollm2-135m"
 
 
-def useful(rows: list[Preference], plan: Recipe, tokeniser: Tokeniser) -> int:
+def useful(rows: list[Pair], plan: Recipe, tokeniser: Tokeniser) -> int:
     """Tokens of all trajectories, each counted once."""
     return sum(len(tokens.ids) for example in examples_of(rows, plan, tokeniser) for tokens in example.tokens)
 
@@ -95,10 +95,10 @@ def test_training_takes_non_padding_tokens_at_twice_trl_s_pace(
 def test_scoring_is_three_times_as_fast_as_one_call_a_prefix(benchmark: BenchmarkFixture, base: str) -> None:
     place = backbones.located(base)
     scorer = Scorer(backbones.load(place, LAYERS, zero_head=False), Tokeniser(backbones.tokenizer(place), 4096))
-    benchmark.pedantic(timed, (scorer, [pairs_of("blocksworld", 1)[0].chosen], True))
+    benchmark.pedantic(timed, (scorer, [pairs_of("blocksworld", 1)[0].positive], True))
     gains = {}
     for domain in DOMAINS:
-        walks = [of for row in pairs_of(domain, SCORED) for of in row.both]
+        walks = [of for row in pairs_of(domain, SCORED) for of in row.rows]
         (every, once), (alone, often) = (timed(scorer, walks, at_once) for at_once in (True, False))
         assert np.abs(every - alone).max() < 1e-4
         gains[domain] = often / once
@@ -110,7 +110,7 @@ def test_scoring_is_three_times_as_fast_as_one_call_a_prefix(benchmark: Benchmar
 def test_candidates_cost_less_than_half_of_reading_their_path_for_each(benchmark: BenchmarkFixture, base: str) -> None:
     place = backbones.located(base)
     warm = Scorer(backbones.load(place, LAYERS, zero_head=False), Tokeniser(backbones.tokenizer(place), 4096))
-    walks = [of for domain in DOMAINS for row in pairs_of(domain, SCORED) for of in row.both]
+    walks = [of for domain in DOMAINS for row in pairs_of(domain, SCORED) for of in row.rows]
 
     def branched(fresh: bool) -> tuple[np.ndarray, float]:
         began, found = time.process_time(), []
@@ -118,7 +118,7 @@ def test_candidates_cost_less_than_half_of_reading_their_path_for_each(benchmark
             for number in range(CANDIDATES):
                 scorer = Scorer(warm.model, warm.tokeniser) if fresh else warm
                 steps = (*of.steps, (f"try {number}", "Nothing happens."))
-                found.append(scorer.prefixes(of.goal, steps, [len(steps)]))
+                found.append(scorer.prefixes(of.goal_description, steps, [len(steps)]))
         return np.concatenate(found), time.process_time() - began
 
     branched(False)  # what is done once
@@ -135,11 +135,11 @@ def timed(scorer: Scorer, walks: list[Any], at_once: bool) -> tuple[np.ndarray, 
     for of in walks:
         lengths = range(1, len(of.steps) + 1)
         if at_once:
-            found.append(scorer.prefixes(of.goal, of.steps, lengths))
+            found.append(scorer.prefixes(of.goal_description, of.steps, lengths))
         else:
             # A scorer each, since one goes on from what it read last.
             found += [
-                Scorer(scorer.model, scorer.tokeniser).prefixes(of.goal, of.steps[:length], [length])
+                Scorer(scorer.model, scorer.tokeniser).prefixes(of.goal_description, of.steps[:length], [length])
                 for length in lengths
             ]
     return np.concatenate(found), time.process_time() - began
