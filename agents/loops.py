@@ -76,7 +76,7 @@ def goalact(play: Play) -> None:
 
 
 def _sent_back(history: History, act: Act) -> str:
-    """What is told of an action that was done before, unless an action has just been sent back."""
+    """The note on a repeated action; none directly after an action was rejected."""
     acted = [turn for turn in history.turns if turn.action or turn.observation == REPEATED]
     done = act.action in {turn.action for turn in acted}
     return REPEATED if done and acted[-1].action else ""

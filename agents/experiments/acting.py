@@ -118,7 +118,7 @@ class Acting(Playable):
         return rules.knowing("agents.oracle", environment, self.expert(task)) if known else nullcontext()
 
     def acted(self, task: str, environment: Environment, backbone: Backbone, watch: Watch = unwatched) -> History:
-        """What the agent does on a task; see `agents.play.Play` for what is told, counted and raised."""
+        """The history of the agent on a task. `agents.play.Play` says what is shown, counted and raised."""
         play, agent = Play(environment, backbone, self.settings, watch), AGENTS[self.agent]
         agent.loop(play, **{name: getattr(self, name) for name in agent.told})
         return play.history

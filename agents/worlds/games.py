@@ -1,4 +1,4 @@
-"""ALFWorld, BlocksWorld and TextWorld for acting agents: their actions in words, and what turns an action down."""
+"""ALFWorld, BlocksWorld and TextWorld for acting agents: a description of their actions, and how they refuse one."""
 
 from __future__ import annotations
 

@@ -64,10 +64,10 @@ class Panel(VBox):
 
 
 class Action(VBox):
-    """A button that says what a press costs, is disabled while it works, and tells in words what went wrong.
+    """A button that shows the cost of a press, is disabled while it works, and displays errors as text.
 
-    work: what a press does. cost: what it will take, in a few words, asked anew by `refresh`; an error that it raises
-    is told beside the button, which stays disabled.
+    work: what a press does. cost: gives the cost of a press as text; `refresh` calls it again. If it raises, the
+    error is displayed next to the button, which stays disabled.
     """
 
     def __init__(self, label: str, work: Callable[[], object], cost: Callable[[], str]) -> None:
@@ -79,12 +79,12 @@ class Action(VBox):
         self.refresh()
 
     def refresh(self) -> None:
-        """Ask anew what a press would cost: after each change of a control."""
+        """Update the cost of a press, after each change of a control."""
         self.tell("")
         self._offer()
 
     def press(self) -> None:
-        """Do the work. Raises nothing: what went wrong is told beside the button."""
+        """Do the work. Raises nothing: errors are displayed next to the button."""
         self.button.disabled = True
         self.button.description = f"{self._label}: working …"
         self.tell("")
@@ -117,7 +117,7 @@ class Action(VBox):
 
 
 def words(error: BaseException) -> str:
-    """An error as a reader is told it: its message, with its kind where that message was not written for readers."""
+    """The text of an error: its message, with the error class where the message was not written for readers."""
     message = str(error).strip()
     ours = type(error).__module__.partition(".")[0] == __name__.partition(".")[0]
     return message if message and (ours or isinstance(error, FOR_READERS)) else f"{type(error).__name__}: {message}"

@@ -1,7 +1,7 @@
 """Readers of the suite's own files, which tell of a damaged one which it is, where, and what to do.
 
-Sealed lines are append-only files of JSON lines, each with a checksum that covers its run, too. What was torn, edited
-or copied from another run is told from what is whole, line by line.
+Sealed lines are append-only files of JSON lines, each with a checksum that covers its run, too. Each line that is
+torn, edited or copied from another run is recognised.
 """
 
 from __future__ import annotations
