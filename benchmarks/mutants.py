@@ -182,6 +182,7 @@ def main() -> None:
     parser.add_argument(
         "--matrix", action="store_true", help="run all covering tests instead of up to the first failure"
     )
+    parser.add_argument("--slow", action="store_true", help="slow tests may kill, too")
     parser.add_argument("--tests", nargs="*", default=["tests"], help="files or folders of tests that may kill")
     given = parser.parse_args()
     if unknown := {*given.modules} - {*LISTED["modules"]}:
@@ -190,17 +191,9 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         runner = Runner(given.modules or LISTED["modules"], given.count, given.seconds, given.matrix, folder)
-        options = [
-            "-qq",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:xdist",
-            "-p",
-            "no:benchmark",
-            f"--basetemp={folder}/tests",
-        ]
-        pytest.main([*options, "-m", "not browser and not slow and not campaign", *given.tests], plugins=[runner])
+        plugins = [f"-pno:{name}" for name in ("cacheprovider", "xdist", "benchmark")]
+        chosen = "not browser and not campaign" + ("" if given.slow else " and not slow")
+        pytest.main(["-qq", *plugins, f"--basetemp={folder}/tests", "-m", chosen, *given.tests], plugins=[runner])
     print("| module | function | line | mutant | |", "| --- | --- | --- | --- | --- |", sep="\n")
     for mutant, outcome in runner.outcomes:
         if outcome in ("survived", "not covered"):
