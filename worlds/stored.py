@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from lab.machine.files import key_of
 from lab.machine.paths import answer_cache
 from lab.machine.scratch import scratch_folder
-from lab.models.cache import key_of
 
 SUMS = "sums.json"
 CHECKED = 1 << 28  # bytes; of larger files only the size is compared, as reading gigabytes takes longer than their use

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 from agents.experiments.acting import AGENTS, REACT, Acting
 from agents.experiments.acting_worlds import AlfWorld, BlocksWorld, ScienceWorld, TextWorld, WebShop
 from agents.play import TRIES, Settings
+from lab.machine.files import canonical
 from lab.models.backbone import Answer, Backbone, Ledger
-from lab.models.cache import canonical
 from lab.models.prompts import Prompt
 from lab.results.outcomes import Judged
 from lab.runs import experiment

@@ -30,8 +30,8 @@ from lab.explore.controls import (
     styled,
     words,
 )
+from lab.machine.files import canonical
 from lab.machine.printing import hint
-from lab.models.cache import canonical
 from lab.models.connect import connected
 from lab.models.judges import Errors
 from lab.results import display

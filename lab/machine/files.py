@@ -1,18 +1,31 @@
-"""Atomic and durable writes: no reader sees half a file, and what was written survives a crash. Hashes of files."""
+"""Files that survive a crash: atomic and durable writes. Hashes of files and of values."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 
 def sha256_of(path: Path) -> str:
     """sha256 of a file, as hex."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def canonical(value: Any) -> str:
+    """Canonical JSON of a value: the same text whatever the order of its keys."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def key_of(value: Any) -> str:
+    """sha256 of a value's canonical JSON, as hex: what requests, caches and draws are keyed by."""
+    # A lone surrogate, from a badly decoded file, is no UTF-8; a key is to be had of such fields too.
+    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from lab.machine.paths import ROOT
 from lab.models import engines
-from lab.models.prompts import Prompt
+from lab.models.prompts import Prompt, Rendered
 
 PRICES = ROOT / "data" / "prices.yaml"
 RULES_PATHS = ("rules", "corrupted", "null")  # of answers that rules and null models gave, which cost nothing
@@ -29,7 +29,7 @@ class Call:
     server counted them, re-asks included. seconds: wall time, waiting included. took: the same, but of a cache hit that
     of the model when it was asked; 0 where nobody kept it. usd: None where the model's price or the tokens are unknown.
     cached: a cache hit, which is free. retries: requests without a reply. cut: the prompt exceeded the engine's
-    `context` and was truncated (lab/models/rendering.py). truncated: how many answers, first and re-ask, ended at
+    `context` and was truncated (lab/models/prompts.py). truncated: how many answers, first and re-ask, ended at
     `max_tokens`. other_model: which model answered, where the answer names another one than the engine.
     """
 
@@ -162,6 +162,18 @@ class Answer:
     text: str = ""
 
 
+def answered(question: Rendered, text: str, call: Call, request: str, said: str = "") -> Answer:
+    """What was answered to the messages of a question, as an answer to the prompt that was asked. text: its JSON.
+
+    Raises MalformedAnswer where it is recorded as one; text: the fault then. said: what the model wrote.
+    """
+    if call.path == "malformed":
+        error = MalformedAnswer(text)
+        error.call, error.request, error.text = call, request, said
+        raise error
+    return Answer(question.typed(text), call, request, text)
+
+
 UNKEPT = "malformed, in words that are not kept"
 
 
@@ -226,29 +238,3 @@ def _kept(prompt: Prompt, answer: Answer) -> str:
     """The answer's JSON as it may be kept."""
     blank = dict.fromkeys(prompt.unkept, "")
     return answer.value.model_copy(update=blank).model_dump_json() if blank else answer.text
-
-
-def request_of(
-    prompt: Prompt, messages: list[dict[str, str]], engine: engines.Engine, address: str, sample: int
-) -> dict[str, Any]:
-    """Everything that an answer depends on; its hash is the key of the cache and of recordings."""
-    options = options_of(prompt, engine, sample)
-    return {
-        "address": address,
-        # `rules@0.7` differs from `rules` in no option: of such engines the whole string counts.
-        "model": engine.name if engine.kind in ("endpoint", "local") else engine.text,
-        "messages": messages,
-        # Longer patience or more threads ask the same question, and must not void a recording.
-        "sampling": {name: options[name] for name in sorted(options) if name not in engines.OF_THE_MACHINE},
-        "schema": prompt.schema,
-        "sample": sample,
-        "prompt": [prompt.name, prompt.version],
-    } | ({"stop": list(prompt.stop)} if prompt.stop else {})
-
-
-def options_of(prompt: Prompt, engine: engines.Engine, sample: int) -> Mapping[str, Any]:
-    """The engine's options for one sample; a retry is asked at the temperature that the prompt raises it to."""
-    if not (sample and prompt.retry_temperatures):
-        return engine.options
-    raised = prompt.retry_temperatures[min(sample, len(prompt.retry_temperatures)) - 1]
-    return {**engine.options, "temperature": max(raised, engine.options.get("temperature", 0.0))}

@@ -11,7 +11,6 @@ to wait for; a file that is left is taken over, and removed by the next who asks
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import sqlite3
@@ -43,17 +42,6 @@ REMEDIES = {  # by SQLite's names of errors
     "ERROR": "delete it, if it is no other program's",
 }
 RECORDING = "LAB_RECORDING"  # the name under which `lab record` asks a notebook to save
-
-
-def canonical(value: Any) -> str:
-    """Canonical JSON of a value: the same text whatever the order of its keys."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def key_of(request: Any) -> str:
-    """sha256 of a request's canonical JSON, as hex."""
-    # A lone surrogate, from a badly decoded file, is no UTF-8; a key is to be had of such fields too.
-    return hashlib.sha256(canonical(request).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _forget() -> None:

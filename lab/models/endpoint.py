@@ -15,7 +15,7 @@ from typing import Any
 
 from lab.machine import progress
 from lab.machine.secrets import clean_address
-from lab.models.backbone import Answer, Call, MalformedAnswer, options_of, price
+from lab.models.backbone import Answer, Call, MalformedAnswer, answered, price
 from lab.models.cache import RECORDING, AnswerCache
 from lab.models.client import (
     LONGEST_WAIT,
@@ -34,8 +34,7 @@ from lab.models.client import (
 )
 from lab.models.engines import BINDINGS, OF_THE_MACHINE, SCHEMA, SHUFFLE, TEXT, TOOL, Engine, presets
 from lab.models.parsing import RefusedAnswer, Reply, read, reply_in
-from lab.models.prompts import AnswerModel, Prompt
-from lab.models.rendering import Rendered, rendered
+from lab.models.prompts import AnswerModel, Prompt, Rendered, options_of, rendered
 from lab.models.servers import NOT_TAKEN, SMALL, Profile, Server, bound, client_settings, server_of, stated_address
 
 TEMPERATURE = 0.0  # unless the engine string says otherwise
@@ -107,7 +106,7 @@ class Endpoint:
             stated = {"model": last.model, "fingerprint": last.fingerprint}
             stated = {name: text for name, text in stated.items() if text}
             text = self._keep(request, call, value.model_dump_json(), **stated)
-            return question.answer(text, call, request)
+            return answered(question, text, call, request)
 
     @property
     def server(self) -> Server:
@@ -140,7 +139,7 @@ class Endpoint:
             seconds=time.perf_counter() - started, took=known.get("seconds", 0.0), cached=True, cut=question.cut,
             other_model=self.server.other(known.get("model", ""), known.get("fingerprint", "")),
         )  # fmt: skip
-        return question.answer(known["text"], call, request, known.get("said", ""))
+        return answered(question, known["text"], call, request, known.get("said", ""))
 
     def _fault(
         self, fault: MalformedAnswer | EndpointError, question: Rendered, request: str, exchange: Exchange

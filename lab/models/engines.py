@@ -16,7 +16,7 @@
     qwen3?preset=vllm-reasoning&enable_thinking=false&extra_body={"min_p":0.1}    its server's kind, and what only that
                                 kind of server takes (docs/models.md lists these options)
     first?shuffle=1             any engine but a replay: listed options are shown in another order, which follows from
-                                this seed and the question (see lab/models/rendering.py)
+                                this seed and the question (see lab/models/prompts.py)
     rules@0.7, Verify: gpt-4o   the first one, but another for single operators (`Prompt.operator`; in any case)
 
 Options follow a question mark, joined by `&`. All but `timeout` and `patience` are part of a run's identity.

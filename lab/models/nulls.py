@@ -18,11 +18,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from lab.machine.faults import Unavailable
+from lab.machine.files import key_of
 from lab.models.backbone import Answer, Call
-from lab.models.cache import key_of
 from lab.models.engines import FIRST, LAST, Engine
-from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt, faults
-from lab.models.rendering import rendered, shuffled
+from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt, faults, rendered, shuffled
 
 Schema = Mapping[str, Any]
 

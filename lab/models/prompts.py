@@ -1,7 +1,12 @@
-"""Prompts: named, versioned templates with typed fields and a typed answer.
+"""Prompts: named, versioned templates with typed fields and a typed answer; and how one becomes messages.
 
 A prompt is the only thing a backbone is ever asked. A model sees its rendered messages; a rule sees its fields, and so
 exactly what a model would.
+
+Endpoints, replays and transcripts render alike, so that what was changed on the way has the same request hash, and
+replays. Two things may change the fields first. The engine option `shuffle=SEED` permutes the options that a prompt
+lists, and the answer is mapped back: a model that does well only while the best option stands first loses by it. And a
+prompt that exceeds the engine's `context` is shortened, or rejected.
 """
 
 from __future__ import annotations
@@ -11,9 +16,21 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
-from typing import Any, Literal, TypeVar
+from random import Random
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from lab.machine.files import key_of
+from lab.models import engines
+from lab.models.engines import SHUFFLE, Engine
+
+# Estimates, the same for every model, so that a recording replays without its tokenizer. Measured with Qwen's and
+# SmolLM's on the five worlds' texts: 2.7 to 4.1 characters a token, the fewest for shop pages.
+CUT_AT = 3.0  # characters a token: a prompt that may be cut is made short enough even for such text
+REFUSED_AT = 4.0  # a prompt that is too long even at this many surely does not fit
+
+Messages = list[dict[str, str]]
 
 
 class Fields(BaseModel):
@@ -113,7 +130,7 @@ class Prompt:
     over the fields. fields, answer: pydantic models. narrow(fields) -> a subclass of `answer` for these very fields,
     where what may be answered depends on them (see `OneOf`); the same fields must give the same class.
     shorten(fields, characters_over) -> the fields truncated by a step, or None when nothing more may go, for a prompt
-    that exceeds an engine's `context` (lab/models/rendering.py). The template must show that something was left out.
+    that exceeds an engine's `context`. The template must show that something was left out.
     retry_temperatures: of the samples after the first, where the engine's own is lower; the last one holds from there
     on. Empty: the engine's for all. stop: texts at which an answer in free text ends; neither they nor what follows are
     part of it. listings: where it lists the options of its answer; of several, the first that has any. unkept: texts of
@@ -165,7 +182,7 @@ class Prompt:
         """The prompt as it is asked with these fields: with the narrow answer, where there is one."""
         return _with_answer(self, self.narrow(fields)) if self.narrow else self
 
-    def render(self, fields: Fields) -> list[dict[str, str]]:
+    def render(self, fields: Fields) -> Messages:
         """The chat messages: the standing rules first, so that calls of one operator share a prefix.
 
         Raises ValueError for a text that is no Jinja template, naming its file and line.
@@ -297,3 +314,153 @@ def faults(error: ValidationError) -> str:
     messages = [f"{'.'.join(map(str, fault['loc'])) or 'answer'}: {fault['msg']}" for fault in error.errors()]
     more = [f"and {len(messages) - MOST_FAULTS} more"] if len(messages) > MOST_FAULTS else []
     return "; ".join(messages[:MOST_FAULTS] + more)
+
+
+class PromptTooLong(ValueError):
+    """A prompt does not fit the context that the engine string states."""
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """A prompt's fields as this engine sees them. numbers: number shown -> the option's own, where answers name
+    numbers; empty where nothing was permuted.
+    """
+
+    fields: Fields
+    listing: Listing | None = None
+    numbers: Mapping[int, int] = field(default_factory=dict)
+
+    def restored(self, value: AnswerModel) -> AnswerModel:
+        """An answer to these fields as one to the question that was asked."""
+        if self.listing is None or not self.numbers:
+            return value
+        if not isinstance(value, FreeText):
+            return self._renumbered(value, self.listing.answer)
+        if self.listing.form is None:
+            return value
+        try:
+            typed = self.listing.form(self.fields).from_text(value.text)
+        except ValueError:  # the caller parses it again and reports the fault
+            return value
+        return FreeText(text=self._renumbered(typed, self.listing.answer).as_text())
+
+    def as_shown(self, value: AnswerModel) -> str:
+        """The JSON of an answer to these fields, for recordings; "" where it is that of the restored answer."""
+        return value.model_dump_json() if self.numbers else ""
+
+    def _renumbered(self, value: Any, name: str) -> Any:
+        choice = getattr(value, name)
+        if isinstance(choice, list):
+            return value.model_copy(update={name: [self.numbers.get(number, number) for number in choice]})
+        return value.model_copy(update={name: self.numbers.get(choice, choice)})
+
+
+def shuffled(prompt: Prompt, fields: Fields, engine: Engine) -> Shuffled:
+    """Returns the fields as this engine is shown them: shuffled if it says so and the prompt lists options.
+
+    The order follows from the seed and the fields, so a question is shuffled alike in any order and process.
+    """
+    listing = prompt.listing(fields) if SHUFFLE in engine.options else None
+    if listing is None:
+        return Shuffled(fields)
+    options = listing.options(fields)
+    draw = Random(key_of([engine.options[SHUFFLE], prompt.name, fields.model_dump(mode="json")]))
+    order = _order([getattr(option, listing.within) if listing.within else None for option in options], draw)
+    numbers = listing.names(options) if listing.by == "number" else []
+    renumbered = {number: numbers[index] for number, index in zip(numbers, order, strict=False)}
+    return Shuffled(listing.reordered(fields, order), listing, renumbered)
+
+
+def _order(groups: list[Any], draw: Random) -> list[int]:
+    """A random order of the indices 0 to n, in which each index is taken from its own group."""
+    left = {group: [index for index, other in enumerate(groups) if other == group] for group in dict.fromkeys(groups)}
+    for indices in left.values():
+        draw.shuffle(indices)
+    return [left[group].pop() for group in groups]
+
+
+class Rendered(NamedTuple):
+    """A prompt narrowed to its fields, with the messages to be sent. cut: it was truncated to fit the context.
+    shuffled: the fields before that. asked: the prompt that was asked, by this engine.
+    """
+
+    prompt: Prompt
+    messages: Messages
+    cut: bool
+    shuffled: Shuffled
+    asked: Prompt
+    engine: Engine
+
+    def key(self, sample: int, address: str = "rules") -> str:
+        """The request hash under which caches and recordings keep the answer."""
+        return key_of(request_of(self.prompt, self.messages, self.engine, address, sample))
+
+    def typed(self, text: str) -> AnswerModel:
+        """An answer to these messages, as JSON, as one to the prompt that was asked. Raises ValidationError."""
+        return self.shuffled.restored(self.asked.answer.model_validate_json(text))
+
+
+def rendered(prompt: Prompt, values: Mapping[str, Any], engine: Engine) -> Rendered:
+    """Returns the prompt as it is sent. Raises ValueError for wrong fields, PromptTooLong."""
+    seen = shuffled(prompt, prompt.fill(**values), engine)
+    fields, messages = fitted(prompt, seen.fields, engine)
+    return Rendered(prompt.narrowed(fields), messages, fields is not seen.fields, seen, prompt, engine)
+
+
+def fitted(prompt: Prompt, fields: Fields, engine: Engine) -> tuple[Fields, Messages]:
+    """Returns the fields, shortened until messages and `max_tokens` fit the engine's `context`, and the messages.
+
+    Raises PromptTooLong.
+    """
+    messages = prompt.render(fields)
+    while prompt.shorten and (over := _characters_over(messages, engine, CUT_AT)) > 0:
+        shorter = prompt.shorten(fields, over)
+        if shorter is None or shorter == fields:  # a rule that frees nothing would be asked for ever
+            break
+        fields, messages = shorter, prompt.render(shorter)
+    if _characters_over(messages, engine, REFUSED_AT) > 0:
+        tokens, options = int(_length(messages) / REFUSED_AT), engine.options
+        answer = f", {options['max_tokens']} of it for the answer" if "max_tokens" in options else ""
+        cut = ", also when all that may go is left out," if prompt.shorten else ""
+        raise PromptTooLong(
+            f"Prompt {prompt.name}{cut} takes about {tokens} tokens and the engine states context={options['context']}"
+            f"{answer}; raise it, or give the prompt fewer options"
+        )
+    return fields, messages
+
+
+def _characters_over(messages: Messages, engine: Engine, characters_a_token: float) -> int:
+    """By how many characters the messages exceed the context; 0 or less if they fit, or if none is stated."""
+    if "context" not in engine.options:
+        return 0
+    # Servers count question and answer together against the context.
+    tokens = engine.options["context"] - engine.options.get("max_tokens", 0)
+    return _length(messages) - int(tokens * characters_a_token)
+
+
+def _length(messages: Messages) -> int:
+    return sum(len(message["content"]) for message in messages)
+
+
+def request_of(prompt: Prompt, messages: Messages, engine: Engine, address: str, sample: int) -> dict[str, Any]:
+    """Everything that an answer depends on; its hash is the key of the cache and of recordings."""
+    options = options_of(prompt, engine, sample)
+    return {
+        "address": address,
+        # `rules@0.7` differs from `rules` in no option: of such engines the whole string counts.
+        "model": engine.name if engine.kind in ("endpoint", "local") else engine.text,
+        "messages": messages,
+        # Longer patience or more threads ask the same question, and must not void a recording.
+        "sampling": {name: options[name] for name in sorted(options) if name not in engines.OF_THE_MACHINE},
+        "schema": prompt.schema,
+        "sample": sample,
+        "prompt": [prompt.name, prompt.version],
+    } | ({"stop": list(prompt.stop)} if prompt.stop else {})
+
+
+def options_of(prompt: Prompt, engine: Engine, sample: int) -> Mapping[str, Any]:
+    """The engine's options for one sample; a retry is asked at the temperature that the prompt raises it to."""
+    if not (sample and prompt.retry_temperatures):
+        return engine.options
+    raised = prompt.retry_temperatures[min(sample, len(prompt.retry_temperatures)) - 1]
+    return {**engine.options, "temperature": max(raised, engine.options.get("temperature", 0.0))}

@@ -14,9 +14,8 @@ from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
 from lab.machine.printing import hint
 from lab.machine.reading import MANIFEST, damaged, lines_in, read_json, read_whole, typed
 from lab.models import engines
-from lab.models.backbone import Answer, Call
-from lab.models.prompts import Prompt
-from lab.models.rendering import rendered
+from lab.models.backbone import Answer, Call, answered
+from lab.models.prompts import Prompt, rendered
 
 ANSWERS = "answers.jsonl"
 PACKED = f"{ANSWERS}.gz"
@@ -108,7 +107,7 @@ class Replay:
         # Booked as a cache hit: nothing was computed, and no seconds may count as the model's.
         took = known.seconds
         call = Call(known.operator, prompt.name, known.path, *tokens, took=took, cached=True, cut=question.cut)
-        return question.answer(known.text, call, request, known.said)
+        return answered(question, known.text, call, request, known.said)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash, made with the recorded engine and address."""

@@ -25,11 +25,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
+from lab.machine.files import key_of
 from lab.models.backbone import Answer, Call
-from lab.models.cache import key_of
 from lab.models.engines import ORACLE, Engine
-from lab.models.prompts import AnswerModel, Choice, Fields, OneOf, Prompt, faults
-from lab.models.rendering import rendered, shuffled
+from lab.models.prompts import AnswerModel, Choice, Fields, OneOf, Prompt, faults, rendered, shuffled
 
 GROUP = "lab.standins"
 Rule = Callable[[Any], AnswerModel]

@@ -19,10 +19,10 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from lab.machine.files import canonical
 from lab.machine.paths import ROOT
 from lab.machine.reading import MANIFEST, REMEDY, damaged, read_json, typed
 from lab.machine.versions import code_hash, git_commit, package_versions
-from lab.models.cache import canonical
 from lab.models.prompts import Prompt
 from lab.models.rules import corruption_of, rule_of
 

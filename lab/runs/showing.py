@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lab.machine.files import canonical
 from lab.machine.printing import aligned, visible
 from lab.models import engines
-from lab.models.cache import canonical
 from lab.models.replay import MissingRun
 from lab.results import display
 from lab.results.exports import EMPTY, readable

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
 
 from lab.machine import progress
 from lab.machine.faults import MissingData
+from lab.machine.files import canonical
 from lab.machine.printing import hint
 from lab.models.backbone import Ledger
-from lab.models.cache import canonical
 from lab.results.outcomes import Judged, Score
 from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, Experiment
 from lab.runs.manifest import Manifest

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
 
+from lab.machine.files import key_of
 from lab.models.backbone import Ledger
-from lab.models.cache import key_of
 from lab.models.connect import connected
 from lab.results.outcomes import Judged, Score
 from lab.runs.experiment import BadSetting, Experiment, Results

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, ClassVar, cast
 
+from lab.machine.files import key_of
 from lab.models.backbone import Answer, Ledger
-from lab.models.cache import key_of
 from lab.models.prompts import Prompt
 from lab.models.rules import corrupted
 from lab.viewer.steps import Step

@@ -16,9 +16,9 @@ from agents.answers import Act, read
 from agents.environment import Environment
 from agents.planning_prompts import PromptOf
 from agents.prompts import ActFields, react_prompt
+from lab.machine.files import key_of
 from lab.models import rules
 from lab.models.backbone import Backbone
-from lab.models.cache import key_of
 from lab.models.prompts import AnswerModel
 from standins.agents import oracle
 from standins.agents.oracle import Knows

@@ -306,7 +306,7 @@ def train_one(
     Returns the adapter, and its distances on its validation pairs with its controls and ridge on the same training.
     Raises MissingBackbone, MissingData and BuildFailed, and ValueError for what no recipe has.
     """
-    from lab.models.cache import canonical
+    from lab.machine.files import canonical
 
     plan = recipe(preset, **changes)
     backbones.located(plan.base)  # before minutes of building

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.models.cache import key_of
+from lab.machine.files import key_of
 from statefactory.predictors import Path, PathPredictor, Predictor
 
 Actions = tuple[str, ...]

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from asking import ASK, Asking, episodes, manifest
+from lab.machine.files import key_of
 from lab.machine.paths import ROOT
-from lab.models.cache import AnswerCache, key_of
+from lab.models.cache import AnswerCache
 from lab.models.connect import connect
 from lab.notebooks import documents, expected, parameters, register, scoreboard
 from lab.results import stored, tables

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from lab.models.cache import AnswerCache, key_of
+from lab.machine.files import key_of
+from lab.models.cache import AnswerCache
 from worlds.base import NoSolution
 from worlds.scienceworld.engine import Simulator
 from worlds.scienceworld.paths import stored_paths, synthetic_paths

@@ -11,8 +11,9 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 
 from lab.machine.doctor import INSTALL
+from lab.machine.files import key_of
 from lab.machine.paths import answer_cache
-from lab.models.cache import AnswerCache, key_of
+from lab.models.cache import AnswerCache
 from worlds.scienceworld.engine import PACKAGE_SPLITS, Simulator
 
 PREFIX = "scienceworld"

@@ -15,8 +15,7 @@ from random import Random
 from typing import Any
 
 from lab.machine import progress
-from lab.machine.files import write_atomically
-from lab.models.cache import key_of
+from lab.machine.files import key_of, write_atomically
 from worlds.stored import cache_folder
 from worlds.textworld.games import Options, QuestTask, generator_version, make_game, quest_id
 

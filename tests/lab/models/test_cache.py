@@ -24,7 +24,8 @@ from asking import ASK
 from chat_server import ChatServer
 from flights import fly
 from lab.machine.faults import Unavailable
-from lab.models.cache import AnswerCache, canonical, key_of, tell_damaged
+from lab.machine.files import canonical, key_of
+from lab.models.cache import AnswerCache, tell_damaged
 from lab.models.connect import connect
 from lab.models.parsing import RefusedAnswer
 

@@ -27,8 +27,7 @@ from lab.models.client import EndpointError, EndpointUnavailable, SchemaNotTaken
 from lab.models.connect import connect
 from lab.models.engines import LOCAL_MODEL, LOCAL_OPTIONS, BadEngine, parse
 from lab.models.local import MissingLocal
-from lab.models.prompts import AnswerModel, Fields, Prompt
-from lab.models.rendering import PromptTooLong
+from lab.models.prompts import AnswerModel, Fields, Prompt, PromptTooLong
 from lab.runs.collecting import collect
 from lab.runs.execution import Played, play_all
 from lab.runs.run import Run

@@ -14,12 +14,12 @@ import chat_server as chat
 from asking import ASK, Asking, Placing
 from chat_server import ChatServer
 from lab.models import client, servers
-from lab.models.backbone import Backbone, Ledger, by_operator, request_of
+from lab.models.backbone import Backbone, Ledger, by_operator
 from lab.models.cache import AnswerCache
 from lab.models.client import EndpointError, EndpointUnavailable
 from lab.models.connect import connect
 from lab.models.engines import BadEngine, parse, presets
-from lab.models.prompts import Prompt
+from lab.models.prompts import Prompt, request_of
 from lab.models.servers import MissingKey, Profile, rejected, same_model
 from lab.runs.collecting import collect
 from lab.runs.manifest import Manifest
