@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from lab.machine.paths import ROOT
 from lab.models import engines
+from lab.models.prompt_sets import reworded
 from lab.models.prompts import Prompt, Rendered
 
 PRICES = ROOT / "data" / "prices.yaml"
@@ -202,7 +203,8 @@ class Ledger:
         self.recorded: list[dict[str, Any]] = []
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Ask the inner backbone and book the call."""
+        """Ask the inner backbone, in the words that its engine is asked with, and book the call."""
+        prompt = reworded(prompt, self.engine.of(prompt.operator))
         try:
             answer = self.backbone.ask(prompt, sample=sample, **fields)
         except MalformedAnswer as error:
@@ -223,6 +225,7 @@ class Ledger:
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The inner backbone's request hash."""
+        prompt = reworded(prompt, self.engine.of(prompt.operator))
         return self.backbone.request(prompt, sample=sample, **fields)
 
     def _book(self, prompt: Prompt, call: Call, request: str, text: str, **raw: str) -> None:

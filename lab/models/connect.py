@@ -10,7 +10,8 @@ from typing import Any
 
 from lab.machine.paths import answer_cache
 from lab.models.backbone import Answer, Backbone
-from lab.models.engines import NULL, Engine, joined, said_of, split, with_others
+from lab.models.engines import NULL, Engine, joined, parse, said_of, split, with_others
+from lab.models.prompt_sets import stamped
 from lab.models.prompts import Prompt
 
 
@@ -23,7 +24,7 @@ def connect(engine: str, engines: Mapping[str, str] | None = None, **settings: A
     Raises BadEngine for a string that means nothing, MissingKey if an endpoint's key is not in the environment,
     MissingRun if `replay:` names a folder without recorded answers, MissingLocal if `local` lacks its package or model.
     """
-    choice = with_others(engine, engines or {})
+    choice = parse(stamped(str(with_others(engine, engines or {}))))
     if not choice.routes:
         return _behind(choice, **settings)
     others = {operator: _behind(other, **settings) for operator, other in choice.routes.items()}

@@ -17,6 +17,7 @@
                                 kind of server takes (docs/models.md lists these options)
     first?shuffle=1             any engine but a replay: listed options are shown in another order, which follows from
                                 this seed and the question (see lab/models/prompts.py)
+    gpt-4o?prompts=mine         a model that is asked in the words of a folder of your own (lab/models/prompt_sets.py)
     rules@0.7, Verify: gpt-4o   the first one, but another for single operators (`Prompt.operator`; in any case)
 
 Options follow a question mark, joined by `&`. All but `timeout` and `patience` are part of a run's identity.
@@ -54,6 +55,7 @@ ORACLE = "oracle"  # rules that know what no agent would
 PART = re.compile(r",\s*([a-z_]\w*)\s*:\s*", re.ASCII | re.IGNORECASE)
 SCHEMA, TOOL, OBJECT, TEXT = BINDINGS = ("json_schema", "tool", "json_object", "text")  # from strict to loose
 SHUFFLE = "shuffle"  # permutes what prompts list, for every engine that answers
+PROMPTS = "prompts"  # a folder of a reader's own wordings, for every model
 SAMPLING = {
     "temperature": float,
     "top_p": float,
@@ -64,6 +66,7 @@ SAMPLING = {
     "timeout": float,
     "patience": float,
     SHUFFLE: int,
+    PROMPTS: str,
 }
 SERVERS = {
     "top_k": int,
@@ -75,8 +78,8 @@ SERVERS = {
     "preset": str,
 }
 RULES = {"seed": int, "certify": float, "reject": float, "judge": str, SHUFFLE: int}
-# No part of the sampling in a cache key: they change no answer, or, as the runtime, are named by the address.
-OF_THE_MACHINE = ("timeout", "patience", "threads", "runtime", "preset")
+# No part of the sampling in a cache key: they change no answer, or are told by the address or the messages.
+OF_THE_MACHINE = ("timeout", "patience", "threads", "runtime", "preset", PROMPTS)
 WAITING = ("timeout", "patience")  # how long an answer is waited for: no part of a run's identity and label
 OURS = {"model", "messages", "stream", "n", "response_format", "tools", "tool_choice"}  # no `extra_body` may hold them
 WORDS = {
@@ -195,7 +198,12 @@ class Engine:
         # llama.cpp, which was there first and alone, is not named.
         runtime = f", {OPENVINO}" if self.options.get("runtime") == OPENVINO else ""
         shuffled = f", {SHUFFLE}={self.options[SHUFFLE]}" if SHUFFLE in self.options else ""
-        own = f"{self.name} (local{runtime}{shuffled})" if self.kind == "local" else replace(self, routes={}).identity
+        prompts = f", {PROMPTS}={self.options[PROMPTS]}" if PROMPTS in self.options else ""
+        own = (
+            f"{self.name} (local{runtime}{shuffled}{prompts})"
+            if self.kind == "local"
+            else replace(self, routes={}).identity
+        )
         return joined(own, {operator: other.label for operator, other in self.routes.items()})
 
     @property

@@ -304,7 +304,7 @@ def _read(written: Any, answer: type[T]) -> T:
         _no_bool_as_number(text, answer)
     except ValidationError as error:
         raise MalformedAnswer(faults(error)) from None
-    if answer.model_validate_json(value.model_dump_json()) != value:
+    if answer.kept_as().model_validate_json(value.model_dump_json()) != value:
         raise MalformedAnswer("the answer changes when it is written as JSON")
     return value
 

@@ -26,19 +26,20 @@ model is shown begins and ends with no blanks (`Prompt.render`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt, faults
 
 FOLDER = "prompt_texts"
 FRONT_MATTER = re.compile(r"---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
-SECTIONS = ["system", "user", "free_text"]
+SECTIONS = ("system", "user", "free_text", "answer")
 SECTION = re.compile(r"^<(\w+)>(.*?)</\1>$\n*", re.DOTALL | re.MULTILINE)
 
 
@@ -50,6 +51,33 @@ class _FrontMatter(BaseModel):
     name: str
     version: str
     operator: str
+    form: dict[str, Any] | None = Field(default=None, alias="schema")
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A prompt's file as it was read. form, answer: of a reader's own form of the answer (`lab.models.prompt_sets`)."""
+
+    path: Path
+    name: str
+    version: str
+    operator: str
+    form: Mapping[str, Any] | None
+    system: str
+    user: str
+    free_text: str = ""
+    answer: str = ""
+
+    def filled(self, parts: Sequence[tuple[str, str]], free: bool) -> tuple[str, str]:
+        """The system and the user text with what code puts into them. free: the answer is free text."""
+        texts = [self.system, self.user + self.free_text if free else self.user]
+        for part, words in parts:
+            texts = [text.replace(_mark(part), words) for text in texts]
+        return texts[0], texts[1]
+
+
+def _mark(part: str) -> str:
+    return f"{{{{ {part} }}}}"
 
 
 def read_prompt(
@@ -70,23 +98,30 @@ def read_prompt(
     if isinstance(file, str):
         package, _, name = file.partition("/")
         file = Path(str(files(package))) / FOLDER / name
+    text = read_text_file(file)
+    for part in parts:
+        if not any(_mark(part) in words for words in (text.system, text.user, text.free_text)):
+            raise ValueError(f"{file} lacks {_mark(part)}. Write it where the code's text belongs")
+    held = tuple(parts.items())
+    system, user = text.filled(held, issubclass(answer, FreeText))
+    return Prompt(
+        text.name, text.version, text.operator, system, user, fields, answer, **settings, parts=held, file=str(file)
+    )
+
+
+def read_text_file(path: Path) -> TextFile:
+    """What a file holds. Raises FileNotFoundError, and ValueError for another form; both name the file."""
     try:
-        content = file.read_text(encoding="utf-8")
+        content = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise FileNotFoundError(f"{file} is missing. A prompt's wording is a file PACKAGE/{FOLDER}/NAME.md") from None
+        raise FileNotFoundError(f"{path} is missing. A prompt's wording is a file PACKAGE/{FOLDER}/NAME.md") from None
     head = FRONT_MATTER.match(content)
     if not head:
-        raise ValueError(f"{file} has no front matter. Begin it with a line ---, name, version, operator, a line ---")
-    front, texts = _front_matter(file, head[1]), _sections(file, content[head.end() :])
-    for part, words in parts.items():
-        mark = f"{{{{ {part} }}}}"
-        if not any(mark in text for text in texts):
-            raise ValueError(f"{file} lacks {mark}. Write it where the code's text belongs")
-        texts = [text.replace(mark, words) for text in texts]
-    system, user, *free_text = texts
-    if issubclass(answer, FreeText):
-        user += "".join(free_text)
-    return Prompt(front.name, front.version, front.operator, system, user, fields, answer, **settings, file=str(file))
+        raise ValueError(f"{path} has no front matter. Begin it with a line ---, name, version, operator, a line ---")
+    front = _front_matter(path, head[1])
+    texts = _sections(path, content[head.end() :])
+    own = front.name, front.version, front.operator, front.form
+    return TextFile(path, *own, **texts)  # type: ignore[arg-type]
 
 
 def _front_matter(path: Path, text: str) -> _FrontMatter:
@@ -101,13 +136,14 @@ def _front_matter(path: Path, text: str) -> _FrontMatter:
         ) from None
 
 
-def _sections(path: Path, body: str) -> list[str]:
-    """The texts, in the order of SECTIONS."""
+def _sections(path: Path, body: str) -> dict[str, str]:
+    """The texts by their tags."""
     sections = SECTION.findall(body)
     names = [name for name, _ in sections]
-    if len(names) < 2 or names != SECTIONS[: len(names)] or SECTION.sub("", body).strip():
+    in_order = [name for name in SECTIONS if name in names]
+    if names[:2] != [*SECTIONS[:2]] or names != in_order or SECTION.sub("", body).strip():
         raise ValueError(
             f"{path} has the sections {names}. After the front matter it needs <system>…</system>, <user>…</user> and "
             "perhaps <free_text>…</free_text>, nothing else; an opening tag begins a line, and a closing one ends one"
         )
-    return [text for _, text in sections]
+    return dict(sections)

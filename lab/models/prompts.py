@@ -45,6 +45,11 @@ class AnswerModel(BaseModel):
     # JSON has no NaN or infinity: an answer that holds one could not be read back from a cache.
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
+    @classmethod
+    def kept_as(cls) -> type[AnswerModel]:
+        """The class whose JSON caches and recordings keep."""
+        return cls
+
 
 class FreeText(AnswerModel):
     """The answer of a prompt that asks for no form: what the model wrote, to be read by whoever asked.
@@ -57,14 +62,6 @@ class FreeText(AnswerModel):
 
 GROUP = "lab.prompts"
 A = TypeVar("A", bound=AnswerModel)
-
-
-@cache
-def digests() -> Mapping[str, str]:
-    """Name -> digest of every prompt that an installed package asks, by the entry points of GROUP."""
-    from importlib.metadata import entry_points
-
-    return {prompt.name: prompt.digest for entry in entry_points(group=GROUP) for prompt in entry.load()()}
 
 
 @dataclass(frozen=True)
@@ -136,6 +133,7 @@ class Prompt:
     part of it. listings: where it lists the options of its answer; of several, the first that has any. unkept: texts of
     the answer that runs and recordings leave empty, where they may quote data that nobody may pass on; of an answer
     that cannot be read, nothing is kept then. file: that holds the wording (`lab.models.prompt_files`), or "".
+    parts: what code put into that wording, by name.
     """
 
     name: str
@@ -152,6 +150,7 @@ class Prompt:
     unkept: tuple[str, ...] = ()
     listings: tuple[Listing, ...] = field(default=(), compare=False)  # no part of what a model is sent
     file: str = field(default="", compare=False)
+    parts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         """Raises ValueError for an unkept text that the answer does not have: under a wrong name it would be kept."""
@@ -288,6 +287,12 @@ def _with_answer(prompt: Prompt, answer: type[AnswerModel]) -> Prompt:
 
 @cache
 def _compiled(text: str) -> Any:
+    return environment().from_string(text.strip())
+
+
+@cache
+def environment() -> Any:
+    """Jinja as prompts are written in it, with the filters `json` and `inert`."""
     from jinja2 import Environment, StrictUndefined
     from pydantic_core import to_json
 
@@ -296,7 +301,7 @@ def _compiled(text: str) -> Any:
     # `{{ value | json }}`: compact, also of dataclasses and models.
     environment.filters["json"] = lambda value: to_json(value).decode()
     environment.filters["inert"] = inert
-    return environment.from_string(text.strip())
+    return environment
 
 
 def inert(text: str) -> str:
@@ -397,7 +402,7 @@ class Rendered(NamedTuple):
 
     def typed(self, text: str) -> AnswerModel:
         """An answer to these messages, as JSON, as one to the prompt that was asked. Raises ValidationError."""
-        return self.shuffled.restored(self.asked.answer.model_validate_json(text))
+        return self.shuffled.restored(self.asked.answer.kept_as().model_validate_json(text))
 
 
 def rendered(prompt: Prompt, values: Mapping[str, Any], engine: Engine) -> Rendered:

@@ -17,6 +17,7 @@ from lab.models import engines
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.models.engines import Engine
+from lab.models.prompt_sets import stamped
 from lab.results.outcomes import Judged, Outcomes, Score
 from lab.results.stored import COLUMNS, METHOD
 from lab.runs import recordings
@@ -185,7 +186,7 @@ class Experiment(ABC):
         for operator, other in answering.routes.items():
             if other.kind == "replay":
                 setup._as_recorded(other.text, operator)
-        return replace(setup, engine=engines.seeded(str(answering), setup.seed), engines={}).decided()
+        return replace(setup, engine=stamped(engines.seeded(str(answering), setup.seed)), engines={}).decided()
 
     @classmethod
     def recorded(cls) -> list[str]:

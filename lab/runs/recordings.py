@@ -34,7 +34,8 @@ from lab.machine.paths import recordings_folder
 from lab.machine.reading import MANIFEST, damaged, read_json, read_table
 from lab.models import engines
 from lab.models.cache import RECORDING, AnswerCache
-from lab.models.prompts import digests
+from lab.models.engines import BadEngine, parse
+from lab.models.prompt_sets import digests
 from lab.models.replay import ANSWERS, PACKED, Replay
 from lab.results import tables
 from lab.results.stored import SUFFIX
@@ -148,7 +149,7 @@ def save(
     noted = {key: getattr(held, key) for key in ("method", "engine", "address", "parameters", "code", "surroundings")}
     seconds = round(sum(answer.get("seconds", 0.0) for answer in answers.values()), 3)
     asked = {answer["prompt"] for answer in answers.values()}
-    prompts = {prompt: digest for prompt, digest in sorted(digests().items()) if prompt in asked}
+    prompts = {prompt: digest for prompt, digest in sorted(digests(parse(held.engine)).items()) if prompt in asked}
     more = {"tasks": tasks, "planned": len(held.tasks), "seconds": seconds, "prompts": prompts}
     return _save(name, files, noted | more)
 
@@ -191,7 +192,11 @@ def void(name: str) -> str:
     path = recordings_folder() / name / MANIFEST
     if not os.path.lexists(path):
         return f"there is no recording {name}"
-    noted, current = read_json(path, Recording).prompts, digests()
+    recording = read_json(path, Recording)
+    try:
+        noted, current = recording.prompts, digests(parse(recording.engine))
+    except BadEngine as error:  # a folder of prompts that is not here
+        return f"recording {name}: {error}"
     changed = sorted(prompt for prompt, digest in noted.items() if current.get(prompt) != digest)
     return f"recording {name} was made with another wording of {', '.join(changed)}" if changed else ""
 

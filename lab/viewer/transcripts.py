@@ -16,6 +16,7 @@ from lab.machine.versions import code_hash
 from lab.models import engines
 from lab.models.backbone import Answer, Backbone, Cost, Ledger
 from lab.models.connect import connected
+from lab.models.prompt_sets import reworded
 from lab.models.prompts import Prompt, rendered
 from lab.models.replay import ANSWERS, Replay
 from lab.viewer.steps import Exchange
@@ -37,7 +38,8 @@ class Transcript(Ledger):
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Ask, and keep what was asked and answered, an answer that could not be read included."""
-        messages = rendered(prompt, fields, self.engine.of(prompt.operator)).messages
+        engine = self.engine.of(prompt.operator)
+        messages = rendered(reworded(prompt, engine), fields, engine).messages
         before = len(self.recorded)
         try:
             return super().ask(prompt, sample, **fields)

@@ -1,0 +1,216 @@
+"""A reader's own wording of the suite's prompts: a folder, named by the engine option `prompts`.
+
+    gpt-4o?prompts=mine
+
+    mine/sdp/multihop/decompose.md                   in place of sdp/prompt_texts/multihop/decompose.md
+    mine/statefactory.object_centric.perceive.md     in place of a single prompt, by its name
+
+A file has the form of the suite's own (`lab.models.prompt_files`), with the same name, operator and fields; what the
+folder lacks is asked in the suite's words. A file may also have the answer in another form. Its front matter then has
+the JSON schema that the answer is bound to, and a last text writes the suite's answer from it, as Jinja over its keys:
+
+    schema: {type: object, properties: {object: {type: object}}, required: [object]}
+    ---
+    …
+    <answer>{"thinking": "", "state": {{ object.keys() | list | json }}}</answer>
+
+Recordings keep the suite's answer. A run is known by the folder's name and a hash of its files, as in
+`prompts=mine~3f2a9c01`, which rows and manifests hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import ValidationError, model_validator
+
+from lab.machine.paths import ROOT
+from lab.machine.printing import hint
+from lab.models import engines
+from lab.models.engines import PROMPTS, BadEngine, Engine
+from lab.models.prompt_files import FOLDER, TextFile, read_text_file
+from lab.models.prompts import GROUP, AnswerModel, FreeText, Listing, OneOf, Prompt, environment, faults
+
+DIGITS = 8  # of the hash in a run's engine
+Texts = Mapping[str, TextFile]  # by their paths in the folder, without the suffix
+
+
+@cache
+def known_prompts() -> tuple[Prompt, ...]:
+    """Every prompt that an installed package asks, by the entry points of GROUP."""
+    return tuple(prompt for entry in entry_points(group=GROUP) for prompt in entry.load()())
+
+
+def digests(engine: Engine | None = None) -> Mapping[str, str]:
+    """Name -> digest of every known prompt, in the words that an engine is asked with. Raises BadEngine."""
+    return {
+        prompt.name: (reworded(prompt, engine.of(prompt.operator)) if engine else prompt).digest
+        for prompt in known_prompts()
+    }
+
+
+def reworded(prompt: Prompt, engine: Engine) -> Prompt:
+    """The prompt in the words that this engine is asked with. Raises BadEngine for a folder that cannot be used."""
+    if PROMPTS not in engine.options:
+        return prompt
+    folder, _, _ = stated = _stated(engine)
+    return prompt if prompt.file.startswith(f"{folder}/") else _worded(prompt, *stated)
+
+
+def stamped(text: str) -> str:
+    """An engine string with the hash of its folder of prompts behind the folder's name. Raises BadEngine."""
+    whole, others = engines.split(text)
+
+    def one(part: str) -> str:
+        engine = engines.parse(part)
+        if engine.kind == "replay" or PROMPTS not in engine.options or "~" in engine.options[PROMPTS]:
+            return part
+        name = engine.options[PROMPTS]
+        folder, _, digest = _stated(engine)
+        read_set(folder, name, digest)
+        return part.replace(f"{PROMPTS}={name}", f"{PROMPTS}={name}~{digest}")
+
+    return engines.joined(one(whole), {operator: one(part) for operator, part in others.items()})
+
+
+def _stated(engine: Engine) -> tuple[Path, str, str]:
+    """The folder, its name and the hash of its files, by which they are read once."""
+    name, _, digest = engine.options[PROMPTS].partition("~")
+    folder = next((path for path in (Path(name), ROOT / name) if path.is_dir()), None)
+    if folder is None:
+        raise BadEngine(
+            f"Engine option {PROMPTS}={name}: there is no folder {name}, here or in {ROOT}. Make it, with a copy of "
+            f"what you want to change, such as {name}/sdp/multihop/query.md of sdp/{FOLDER}/multihop/query.md"
+        )
+    folder = folder.resolve()
+    return folder, name, digest or _digest(folder)
+
+
+def _digest(folder: Path) -> str:
+    parts = [f"{path.relative_to(folder)}\0{path.read_text(encoding='utf-8')}" for path in sorted(folder.rglob("*.md"))]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
+
+
+@cache
+def read_set(folder: Path, name: str, digest: str) -> Texts:
+    """The files of a set, each of which words at least one known prompt. Raises BadEngine naming what is wrong."""
+    try:
+        texts = {
+            path.relative_to(folder).with_suffix("").as_posix(): read_text_file(path)
+            for path in sorted(folder.rglob("*.md"))
+        }
+        if not texts:
+            raise ValueError(f"{folder} holds no file NAME.md")
+        for key, text in texts.items():
+            worded = [prompt for prompt in known_prompts() if key in _keys(prompt)]
+            if not worded:
+                keys = {key for prompt in known_prompts() for key in _keys(prompt)}
+                raise ValueError(f"{text.path} is the place of no prompt{hint(key, keys)}")
+            for prompt in worded:
+                _with_text(prompt, text)
+    except ValueError as error:
+        raise BadEngine(f"Engine option {PROMPTS}={name}: {error}") from None
+    return MappingProxyType(texts)
+
+
+def _keys(prompt: Prompt) -> tuple[str, str]:
+    """Where a set may hold a prompt: under its name, and where its package holds its file."""
+    package, _, place = prompt.file.removesuffix(".md").rpartition(f"/{FOLDER}/")
+    return prompt.name, f"{package.rpartition('/')[2]}/{place}"
+
+
+@cache
+def _worded(prompt: Prompt, folder: Path, name: str, digest: str) -> Prompt:
+    texts = read_set(folder, name, digest)
+    text = next((texts[key] for key in _keys(prompt) if key in texts), None)
+    return _with_text(prompt, text) if text else prompt
+
+
+def _with_text(prompt: Prompt, text: TextFile) -> Prompt:
+    """The prompt in the words of a file. Raises ValueError naming what does not fit the prompt."""
+    from jinja2 import TemplateSyntaxError
+    from jinja2.meta import find_undeclared_variables
+
+    if text.operator != prompt.operator:
+        raise ValueError(
+            f"{text.path}: its operator is {text.operator!r}, and that of {prompt.name} is {prompt.operator!r}"
+        )
+    system, user = text.filled(prompt.parts, isinstance(prompt.answer, type) and issubclass(prompt.answer, FreeText))
+    fields = prompt.fields.model_fields
+    for words, names in ((system, fields), (user, fields), (text.answer, (text.form or {}).get("properties", {}))):
+        try:
+            unknown = sorted(find_undeclared_variables(environment().parse(words)) - {*names})
+        except TemplateSyntaxError as error:
+            raise ValueError(f"{text.path}: no Jinja template: {error.message}, in {error.source}") from None
+        if unknown:
+            raise ValueError(f"{text.path}: {{{{ {unknown[0]} }}}} is unknown; there are: {', '.join(names)}")
+    own: dict[str, Any] = {"version": text.version, "system": system, "template": user, "file": str(text.path)}
+    return replace(prompt, **own, **_own_form(prompt, text))
+
+
+def _own_form(prompt: Prompt, text: TextFile) -> dict[str, Any]:
+    """What changes in a prompt where its file has the answer in another form."""
+    from jsonschema import Draft202012Validator, SchemaError
+
+    if text.form is None:
+        if text.answer:
+            raise ValueError(f"{text.path}: <answer> needs the schema of what it is written from, in the front matter")
+        return {}
+    if issubclass(prompt.answer, FreeText):
+        raise ValueError(f"{text.path}: {prompt.name} is answered in free text, which no schema binds; leave it out")
+    if not text.answer:
+        raise ValueError(
+            f"{text.path}: a schema needs a last text <answer>…</answer>, which writes {prompt.name}'s own"
+        )
+    try:
+        Draft202012Validator.check_schema(text.form)
+    except SchemaError as error:
+        raise ValueError(f"{text.path}: schema: {error.message}") from None
+    if text.form.get("type") != "object" or not text.form.get("properties"):
+        raise ValueError(f"{text.path}: schema: it needs type: object, and properties")
+    form, narrow = (json.dumps(text.form, sort_keys=True), text.answer), prompt.narrow
+    narrowed: Callable[[Any], type[AnswerModel]] | None = narrow and (lambda fields: _in_form(narrow(fields), *form))
+    listings = (*prompt.listings, Listing(narrow.options, "choice")) if isinstance(narrow, OneOf) else prompt.listings
+    return {"answer": _in_form(prompt.answer, *form), "narrow": narrowed, "listings": listings}
+
+
+@cache
+def _in_form(own: type[AnswerModel], schema: str, template: str) -> type[AnswerModel]:
+    """The answer that is bound to another schema, and read as the suite's own."""
+    from jinja2 import TemplateError
+    from jsonschema import Draft202012Validator
+
+    form = json.loads(schema)
+
+    class InForm(own):  # type: ignore[misc, valid-type]
+        @model_validator(mode="wrap")
+        @classmethod
+        def _read(cls, written: Any, handler: Any) -> Any:
+            """Raises ValueError in words that can be shown to a model."""
+            if fault := next(Draft202012Validator(form).iter_errors(written), None):
+                raise ValueError(f"{fault.json_path}: {fault.message}")
+            try:
+                return own.model_validate_json(environment().from_string(template).render(written))
+            except TemplateError as error:
+                raise ValueError(f"no answer can be written from it: {error}") from None
+            except ValidationError as error:
+                raise ValueError(faults(error)) from None
+
+        @classmethod
+        def model_json_schema(cls, *args: Any, **settings: Any) -> dict[str, Any]:
+            return dict(form)
+
+        @classmethod
+        def kept_as(cls) -> type[AnswerModel]:
+            return own
+
+    InForm.__name__ = own.__name__
+    return InForm
