@@ -1,8 +1,7 @@
-"""The engine `local`: tokens read and written a second, and calls an hour of the suite's prompts, on both runtimes.
+"""The engine `local`: tokens read and written a second, and calls an hour of two of the suite's prompts.
 
-Paired: each question goes to one runtime and then to the other, in one process. The prompts are a selection of SDP on
-TravelPlanner, a hop on two paragraphs, and a state extraction; all play on synthetic data but the hop. --benchmark-json
-writes the numbers, as extra_info.
+The prompts are a selection of SDP on TravelPlanner and a state extraction of StateFactory, on synthetic data.
+--benchmark-json writes the numbers, as extra_info.
 """
 
 from __future__ import annotations
@@ -14,26 +13,21 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache
 from importlib.util import find_spec
 from itertools import repeat
 from typing import Any
 
 import pytest
-from campaign_local_runtimes import Question, alone, episodes, extracting, hops, selecting, took
 
 from lab.machine import conversion, weights
-from lab.machine.paths import official_data
 from lab.models import local
-from lab.models.backbone import MalformedAnswer
-from lab.models.connect import connect
-from lab.models.engines import LLAMA, OPENVINO, RUNTIMES
-from lab.models.local import PACKAGES, Serving, loaded
-from lab.models.local_openvino import AT_ONCE, Loaded
+from lab.models.backbone import Answer, Backbone, Ledger, MalformedAnswer
+from lab.models.connect import connect, connected
+from lab.models.local import AT_ONCE, Loaded, Serving, loaded
+from lab.models.prompts import Prompt
+from lab.runs.experiment import Experiment
 
 MODELS = [name for name, model in weights.known().items() if model.use == "answers"]
-# Times as many tokens a second as llama.cpp reads, at least.
-LEAST = {"qwen2.5-coder-0.5b": 4.0, "qwen2.5-coder-1.5b": 2.5, "smollm2-135m": 1.0}
 LEAST_SAVING = 3.0  # times as fast, at least, as the same prompt read anew
 LEAST_TOGETHER = 1.5  # times as fast, at least, eight together as one after the other
 LEAST_BY_LOOKUP = {1: 1.5, 4: 1.2}  # times as fast, at least, as token by token; by questions asked together
@@ -46,60 +40,82 @@ COUNTING = [{"role": "user", "content": "Count from 1 to 200, in digits, with a 
 def model(request: pytest.FixtureRequest) -> Any:
     """A model's name, where all that it needs is here."""
     known = weights.named(request.param)
-    if not (all(map(find_spec, PACKAGES.values())) and known.present and not conversion.fault(known)):
+    if not (find_spec(local.MODULE) and known.present and not conversion.fault(known)):
         pytest.skip(f"needs the lines: {local.INSTALL}; python -m lab model get {request.param}")
     yield request.param
     local.stop()
 
 
-@cache
-def prompts() -> dict[str, list[Question]]:
-    """By their names: the first questions of an episode."""
-    travel, states = next(episodes(selecting())), next(episodes(extracting()))
-    found = {"selection": travel, "state": [each for each in states if each.prompt.operator == "perceive"]}
-    if (official_data() / "multihop").is_dir():
-        found["hop"] = [question for question, _ in hops(CALLS)]
-    return {name: questions[:CALLS] for name, questions in found.items()}
+class Listening(Ledger):
+    """Accounts of an episode that keep what is asked, too: prompts and their fields."""
+
+    def __init__(self, backbone: Backbone) -> None:
+        super().__init__(backbone)
+        self.questions: list[tuple[Prompt, dict[str, Any]]] = []
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        self.questions.append((prompt, fields))
+        return super().ask(prompt, sample, **fields)
 
 
-def test_openvino_reads_several_times_as_fast(benchmark: Any, model: str) -> None:
-    chats = {runtime: loaded(Serving(model, 8192, 2, runtime)) for runtime in RUNTIMES}
-    for chat in chats.values():
-        took(chat, COUNTING, 2)
-    seconds, tokens = dict.fromkeys(RUNTIMES, 0.0), 0
-    for questions in prompts().values():
-        for question in questions[:2]:
-            messages = alone(question.messages)
-            for runtime, chat in chats.items():
-                second, count = took(chat, messages, 1)
-                seconds[runtime] += second
-            tokens += count
-    info = benchmark.extra_info
-    info |= {f"{runtime}: tokens read a second": round(tokens / seconds[runtime], 1) for runtime in RUNTIMES}
-    for runtime, chat in chats.items():
-        alone_, both = (took(chat, COUNTING, limit)[0] for limit in (1, WRITTEN + 1))
-        info[f"{runtime}: tokens written a second"] = round(WRITTEN / (both - alone_), 1)
-    benchmark.pedantic(lambda: took(chats[OPENVINO], alone(COUNTING), 1), rounds=1)
-    assert seconds[LLAMA] / seconds[OPENVINO] > LEAST[model]
+def questions(setup: Experiment, operator: str) -> list[tuple[Prompt, dict[str, Any]]]:
+    """The first ones of an operator in the first episode, with their fields."""
+    setup = setup.resolved()
+    listening = Listening(connected(setup.engine))
+    setup.play(setup.tasks()[0], listening)
+    return [question for question in listening.questions if question[0].operator == operator][:CALLS]
 
 
-def test_calls_an_hour_of_three_prompts(benchmark: Any, model: str) -> None:
-    backbones = {name: connect(f"local:{model}?runtime={name}&max_tokens=400", cache=None) for name in RUNTIMES}
-    for name, questions in prompts().items():
-        seconds = dict.fromkeys(RUNTIMES, 0.0)
-        for question in questions:
-            for runtime, backbone in backbones.items():
-                began = time.perf_counter()
-                with suppress(MalformedAnswer):  # no answer takes its time as well
-                    backbone.ask(question.prompt, **question.fields)
-                seconds[runtime] += time.perf_counter() - began
-        for runtime, second in seconds.items():
-            benchmark.extra_info[f"{name}, {runtime}: calls an hour"] = round(3600 * len(questions) / second)
-    benchmark.pedantic(lambda: took(loaded(Serving(model, 8192, 2, OPENVINO)), COUNTING, 1), rounds=1)
+def prompts() -> dict[str, list[tuple[Prompt, dict[str, Any]]]]:
+    """By their names."""
+    from sdp.studies import table2
+    from statefactory.studies import table1
+
+    travel = table2.STUDY.trial(conditions=["SDP"], data="synthetic")
+    states = table1.STUDY.trial(
+        conditions=(table1.STATEFACTORY.name,), data="synthetic", limit=2, options={"shortest": True}
+    )
+    return {"selection": questions(travel, "realize"), "state": questions(states, "perceive")}
+
+
+def took(chat: Loaded, messages: list[dict[str, str]], limit: int) -> tuple[float, int]:
+    """Seconds of an answer of at most so many tokens, and the tokens of the prompt."""
+    began = time.perf_counter()
+    body = json.loads(chat.chat({"messages": messages, "max_tokens": limit, "temperature": 0.0}, 3600))
+    return time.perf_counter() - began, body["usage"]["prompt_tokens"]
+
+
+def alone(messages: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The same messages with a beginning that no other prompt has."""
+    first, *others = messages
+    return [first | {"content": f"{os.urandom(4).hex()} {first['content']}"}, *others]
+
+
+def test_tokens_read_and_written_a_second(benchmark: Any, model: str) -> None:
+    chat = loaded(Serving(model, 8192, 2))
+    took(chat, COUNTING, 2)
+    asked = [prompt.render(prompt.fill(**fields)) for kind in prompts().values() for prompt, fields in kind[:2]]
+    readings = benchmark.pedantic(lambda: [took(chat, alone(messages), 1) for messages in asked], rounds=1)
+    one, many = (took(chat, COUNTING, limit)[0] for limit in (1, WRITTEN + 1))
+    seconds, tokens = map(sum, zip(*readings, strict=True))
+    benchmark.extra_info |= {
+        "tokens read a second": round(tokens / seconds, 1), "written": round(WRITTEN / (many - one), 1)
+    }  # fmt: skip
+
+
+def test_calls_an_hour_of_two_prompts(benchmark: Any, model: str) -> None:
+    backbone = connect(f"local:{model}?max_tokens=400", cache=None)
+    benchmark.pedantic(lambda: took(loaded(Serving(model, 8192, 2)), COUNTING, 1), rounds=1)
+    for name, asked in prompts().items():
+        began = time.perf_counter()
+        for prompt, fields in asked:
+            with suppress(MalformedAnswer):  # no answer takes its time as well
+                backbone.ask(prompt, **fields)
+        benchmark.extra_info[f"{name}: calls an hour"] = round(3600 * len(asked) / (time.perf_counter() - began))
 
 
 def test_questions_that_are_asked_together_are_written_several_times_as_fast(benchmark: Any, model: str) -> None:
-    chat = loaded(Serving(model, 8192, 2, OPENVINO))
+    chat = loaded(Serving(model, 8192, 2))
     took(chat, COUNTING, 2)
 
     def seconds(at_once: int) -> float:
@@ -130,9 +146,6 @@ class Plain(Loaded):
         config = super()._settings(request, room)
         config.max_ngram_size = self._genai.GenerationConfig().max_ngram_size
         return config
-
-    def _guesses(self, together: bool) -> int:
-        return self._genai.GenerationConfig().num_assistant_tokens
 
 
 @pytest.mark.parametrize("at_once", [1, 4])
@@ -176,9 +189,8 @@ def restated(number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
-def test_a_shared_beginning_is_read_once(benchmark: Any, model: str, runtime: str) -> None:
-    chat = loaded(Serving(model, 4096, 2, runtime))
+def test_a_shared_beginning_is_read_once(benchmark: Any, model: str) -> None:
+    chat = loaded(Serving(model, 4096, 2))
     rules = " ".join(
         f"Rule {number}: the mug of room {number} stands in cupboard {number * 7}." for number in range(55)
     )
@@ -192,20 +204,18 @@ def test_a_shared_beginning_is_read_once(benchmark: Any, model: str, runtime: st
     assert cold / warm > LEAST_SAVING
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
-def test_starting_up(benchmark: Any, model: str, runtime: str) -> None:
+def test_starting_up(benchmark: Any, model: str) -> None:
     """Cold: the model's files are not in memory. The first answer is awaited, and then resident memory is told."""
     code = (
         "import json, psutil, time; began = time.perf_counter()\n"
         "from lab.models.local import Serving, loaded\n"
-        f"chat = loaded(Serving({model!r}, 8192, 2, {runtime!r}))\n"
+        f"chat = loaded(Serving({model!r}, 8192, 2))\n"
         "request = {'model': 'local', 'messages': [{'role': 'user', 'content': 'Hello'}], 'max_tokens': 1}\n"
         "chat.chat(request, 600); seconds = time.perf_counter() - began\n"
         "print(json.dumps([seconds, psutil.Process().memory_info().rss / 1e6]))"
     )
     known = weights.named(model)
-    files = [known.path, *conversion.folder_of(known).iterdir()] if runtime == OPENVINO else [known.path]
-    for file in files:
+    for file in (known.path, *conversion.folder_of(known).iterdir()):
         with open(file, "rb") as opened:
             os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 

@@ -204,7 +204,7 @@ def engine_box(title: str, value: str, hint: str = "") -> Combobox:
 
 def offered(recorded: Iterable[str] = ()) -> list[str]:
     """Engines that need no server here."""
-    local = ["local"] if find_spec("xllamacpp") else []
+    local = ["local"] if find_spec("openvino_genai") else []
     return [*OFFERED, *local, *(f"replay:{name}" for name in recorded)]
 
 

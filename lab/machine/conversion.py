@@ -26,7 +26,7 @@ from lab.machine.weights import Model
 
 RECORD = "conversion.json"
 Q8_0 = "q8_0.gguf"
-# Tokens that end an answer in one chat template or another; llama.cpp stops at each of them as well.
+# Tokens that end an answer in one chat template or another.
 ENDS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end|>", "</s>")
 # In a process of its own: the graph is built in memory that is not given back, and a kill is seen and told.
 SAVE = "import openvino_genai, sys; openvino_genai.LLMPipeline(sys.argv[1], 'CPU', enable_save_ov_model=True)"

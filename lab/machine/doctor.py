@@ -143,11 +143,10 @@ def _endpoint() -> list[Check]:
 
 def _models() -> list[Check]:
     from lab.machine import weights
-    from lab.models.local import INSTALL
+    from lab.models.local import INSTALL, PACKAGE
 
-    packages = ("openvino-genai", "xllamacpp")
     return [
-        *(package_check(name, f"{name}, for the engine local", True, INSTALL) for name in packages),
+        package_check(PACKAGE, f"{PACKAGE}, for the engine local", True, INSTALL),
         *(
             Check(f"model {name}", model.present, model.about, f"python -m lab model get {name}", optional=True)
             for name, model in weights.known().items()

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -51,7 +51,7 @@ class Model:
     package: str = ""
     distribution: str = ""
     q8_0: str = ""
-    speeds: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    speeds: Sequence[float] = ()
 
     @property
     def below(self) -> Path:
@@ -163,12 +163,12 @@ def named(name: str) -> Model:
     return model
 
 
-def seconds_of(name: str, runtime: str, tokens_in: float, tokens_out: float) -> float:
+def seconds_of(name: str, tokens_in: float, tokens_out: float) -> float:
     """How long a model that answers takes at its speed in weights.yaml, on two cores of a server.
 
     At most: prompts' shared beginnings are read once, and the tokens count them each time.
     """
-    reading, writing = named(name).speeds[runtime]
+    reading, writing = named(name).speeds
     return tokens_in / reading + tokens_out / writing
 
 

@@ -33,7 +33,7 @@ def connect(engine: str, engines: Mapping[str, str] | None = None, **settings: A
 
 def _behind(choice: Engine, **settings: Any) -> Backbone:
     """The backbone of an engine without others for single operators."""
-    # Imported by kind: an offline run loads neither the client of endpoints nor llama.cpp.
+    # Imported by kind: an offline run loads neither the client of endpoints nor OpenVINO.
     if choice.kind == "rules":
         from lab.models.rules import Rules
 

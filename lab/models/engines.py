@@ -11,7 +11,6 @@
     replay:RUN                  the answers that a run recorded
     local                       a small real model on this machine's CPU (see lab/models/local.py)
     local:NAME?threads=1        another one; `python -m lab model` has the names
-    local?runtime=llama.cpp     by another runtime than the default: openvino where its package is, else llama.cpp
     gpt-4o?temperature=0        any other word: a model at the OpenAI-compatible address in OPENAI_BASE_URL
     qwen3?preset=vllm-reasoning&enable_thinking=false&extra_body={"min_p":0.1}    its server's kind, and what only that
                                 kind of server takes (docs/models.md lists these options)
@@ -44,6 +43,8 @@ from lab.models.judges import Errors
 
 MODELS = ("endpoint", "local")  # kinds of engines behind which a model answers
 LOCAL_MODEL = "qwen2.5-coder-0.5b"
+# Who ran a local model. Today it is OpenVINO; the option stays readable, since manifests of recordings state it.
+RUNTIME = "runtime"
 OPENVINO, LLAMA = RUNTIMES = ("openvino", "llama.cpp")
 # Part of the key, as if they were typed. max_tokens: a small model may write on until the context is full.
 LOCAL_OPTIONS = {"context": 8192, "max_tokens": 1024, "timeout": 3600.0}
@@ -79,7 +80,7 @@ SERVERS = {
 }
 RULES = {"seed": int, "certify": float, "reject": float, "judge": str, SHUFFLE: int}
 # No part of the sampling in a cache key: they change no answer, or are told by the address or the messages.
-OF_THE_MACHINE = ("timeout", "patience", "threads", "runtime", "preset", PROMPTS)
+OF_THE_MACHINE = ("timeout", "patience", "threads", RUNTIME, "preset", PROMPTS)
 WAITING = ("timeout", "patience")  # how long an answer is waited for: no part of a run's identity and label
 OURS = {"model", "messages", "stream", "n", "response_format", "tools", "tool_choice"}  # no `extra_body` may hold them
 WORDS = {
@@ -195,8 +196,8 @@ class Engine:
     @property
     def label(self) -> str:
         """What stands beside a number: the model's name for a local one, else the engine string; so for each part."""
-        # llama.cpp, which was there first and alone, is not named.
-        runtime = f", {OPENVINO}" if self.options.get("runtime") == OPENVINO else ""
+        # Recordings of llama.cpp, which was there first and alone, do not name it.
+        runtime = f", {OPENVINO}" if self.options.get(RUNTIME) == OPENVINO else ""
         shuffled = f", {SHUFFLE}={self.options[SHUFFLE]}" if SHUFFLE in self.options else ""
         prompts = f", {PROMPTS}={self.options[PROMPTS]}" if PROMPTS in self.options else ""
         own = (
@@ -239,7 +240,7 @@ class Engine:
         """The same with the runtime of local models that their address names; one that names none is llama.cpp's."""
         whole, others = split(address)
         runtime = OPENVINO if f"/{OPENVINO}-" in whole else LLAMA
-        options = {**self.options, "runtime": runtime} if self.kind == "local" else self.options
+        options = {**self.options, RUNTIME: runtime} if self.kind == "local" else self.options
         routes = {operator: other.at(others.get(operator, whole)) for operator, other in self.routes.items()}
         return replace(self, options=options, routes=routes)
 
@@ -377,13 +378,9 @@ def _rules(text: str, head: str, tail: str) -> Engine:
 
 def _local(text: str, head: str, tail: str) -> Engine:
     name = head.removeprefix("local").removeprefix(":") or LOCAL_MODEL
-    options = LOCAL_OPTIONS | read_options(tail, SAMPLING | {"threads": int, "runtime": str})
-    if options.get("runtime", LLAMA) not in RUNTIMES:
-        known = " or ".join(RUNTIMES)
-        raise BadEngine(
-            f"Engine option runtime={options['runtime']} must be {known}{hint(options['runtime'], RUNTIMES)}"
-        )
-    # llama.cpp has meanings of its own for 0 and -1 (the model's context, no limit), which the key would not tell.
+    options = LOCAL_OPTIONS | read_options(tail, SAMPLING | {"threads": int, RUNTIME: str})
+    if options.get(RUNTIME, OPENVINO) not in RUNTIMES:
+        raise BadEngine(f"Engine option {RUNTIME}={options[RUNTIME]}: leave it out; local models run by {OPENVINO}")
     for option in ("context", "max_tokens", "threads"):
         if options.get(option, 1) < 1:
             raise BadEngine(f"Engine option {option}={options[option]} must be at least 1")

@@ -1,79 +1,64 @@
 """The `local` engine: a small model on this machine's CPU, in this process, behind the same client as any endpoint.
 
-One of two runtimes answers: OpenVINO (local_openvino.py) where its package and processor are, what is asked together
-together; else llama.cpp (the package xllamacpp), which serves the model file at a free port of this machine, one
-question at a time. There, where two tokens are almost equally likely, an answer at temperature 0 can still depend on
-the threads and on which prompts were asked before. Keys and recordings hold the sha256 of the pinned file in place of
-the address, so that they are the same on every machine; OpenVINO's add the runtime, its version and the form of the
-weights.
+OpenVINO (the package openvino-genai) answers up to AT_ONCE questions together: each token that is written reads all
+weights once, for however many questions, so eight together are written three times as fast as one after the other.
+Reading gains nothing. Its weights are Q8_0, made once of the pinned file (lab/machine/conversion.py). It samples from
+all tokens unless `top_p` is given.
+What prompts begin with alike is read once, which moves probabilities in their last digits: a sampled answer, more
+easily than one at temperature 0, can depend on what was asked before. The same questions in the same order get the same
+answers; which questions are answered together can move them, too.
+Keys and recordings hold, in place of an address, the sha256 of the pinned file, OpenVINO's version and the form of the
+weights, so that they are the same on every machine.
 """
 
 from __future__ import annotations
 
 import atexit
+import json
 import os
+import platform
+import re
+import secrets
 import threading
+import time
 from collections.abc import Mapping
+from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
+from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from queue import SimpleQueue
+from typing import Any, NamedTuple
 
-from lab.machine import conversion, weights
+from lab.machine import conversion, progress, weights
 from lab.machine.conversion import NotConverted
 from lab.machine.faults import Unavailable
-from lab.models import local_openvino
 from lab.models.cache import AnswerCache
-from lab.models.client import Chat, Client
+from lab.models.client import EndpointError, EndpointUnavailable, SchemaNotTaken
 from lab.models.endpoint import Endpoint
-from lab.models.engines import LLAMA, OPENVINO, BadEngine, Engine, parse
+from lab.models.engines import LLAMA, RUNTIME, BadEngine, Engine, parse
 
-if TYPE_CHECKING:
-    from lab.machine.weights import Model
-
-
-CACHE_MEGABYTES = 512  # kept states of earlier prompts; a token takes 12 kB (0.5B) or 28 kB (1.5B)
-
-
-class Served(Client):
-    """A client of a server in this process, which stops with it."""
-
-    def __init__(self, server: Any) -> None:
-        self.server = server  # llama.cpp's server stops when its last reference goes
-        self.url = f"{server.listening_address}/v1"
-        super().__init__(own=True, base_url=self.url, api_key="none")  # on this machine: no key is told
-
-    def close(self) -> None:
-        """Stop the server, whoever still has this client."""
-        self.server = None
-
-
-def start(model: Model, context: int, threads: int) -> Served:
-    """Load the model and serve it. context: tokens.
-
-    Raises WrongHash, ImportError, and RuntimeError with the library's words.
-    """
-    weights.checked(model, weights.folder())  # answers are kept under the pinned hash, and no other file may give them
-    # Threads that spin while they wait are ten times slower where they share cores. Read when the library is loaded.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    import xllamacpp
-
-    settings = xllamacpp.CommonParams()
-    settings.model.path = str(model.path)
-    settings.hostnames, settings.port = ["127.0.0.1"], 0  # 0: a free port, so that processes run side by side
-    settings.n_ctx = context
-    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = threads
-    settings.n_parallel = 1  # asks queue: two at once would share the cores, and split the context
-    settings.cache_ram_mib = CACHE_MEGABYTES
-    settings.use_jinja = True  # the chat template that the model file brings
-    settings.verbosity = 0
-    return Served(xllamacpp.Server(settings))
-
-
+PACKAGE, MODULE = "openvino-genai", "openvino_genai"
 INSTALL = "python -m pip install -r requirements-local.txt"
-PACKAGES = {OPENVINO: "openvino_genai", LLAMA: "xllamacpp"}  # as they are imported
-STARTS = {OPENVINO: local_openvino.start, LLAMA: start}
-MOST_THREADS = 2  # without the option `threads`: more were not measured; benchmarks/test_lab_local.py compares 1 and 2
+ELSEWHERE = (
+    "Or run a server of your own, such as llama.cpp's llama-server or Ollama, and take its model's name as the engine, "
+    "after: export OPENAI_BASE_URL=http://localhost:8080/v1"
+)
+MOST_THREADS = 2  # without the option `threads`: more were not measured
+TIMES_THE_FILE = 2.2  # memory that a loaded model takes, as a multiple of its weights' file; measured: 2.0
+SEEDS = 2**31
+AT_ONCE = 8  # questions; with more, little is gained on two cores
+# Seconds before each token of several questions: a step of the library holds Python's lock, and who will ask next
+# needs it a few times, to keep the last answer and to make the next question.
+YIELD = 0.005
+# Prompt-lookup decoding: so many tokens are guessed from the prompt and the answer so far, and checked in one go.
+# Answers that repeat their prompt, such as states and plans, come several times as fast; the text stays the same.
+GUESSED_ALONE, GUESSED_TOGETHER = 8, 5
+NGRAM = 3  # tokens that have to agree before what follows them is guessed
+ALIVE = 1.0  # seconds after which who waits looks whether somebody answers still
+LONGEST = 8192  # tokens; the tokenizer that OpenVINO makes of a GGUF file drops what comes after
 
 
 class MissingLocal(Unavailable):
@@ -86,10 +71,9 @@ class Serving(NamedTuple):
     model: str
     context: int
     threads: int
-    runtime: str = LLAMA
 
 
-_loaded: dict[tuple[int, Serving], Any] = {}  # by process, too: a fork has none of its parent's threads
+_loaded: dict[tuple[int, Serving], Loaded] = {}  # by process, too: a fork has none of its parent's threads
 _starting = threading.Lock()
 
 
@@ -103,45 +87,49 @@ def connect(engine: Engine, **settings: Any) -> Endpoint:
     if model.use != "answers":
         able = ", ".join(f"local:{name}" for name, other in weights.known().items() if other.use == "answers")
         raise BadEngine(f"Engine {engine.text!r}: {engine.name} is for {model.use}; models that answer: {able}")
-    runtime = runtime_of(engine)
-    lacking = [] if find_spec(PACKAGES[runtime]) else [f"the package {PACKAGES[runtime].replace('_', '-')}"]
+    if why := unfit(engine):
+        raise MissingLocal(f"Engine {engine.text!r} cannot answer here: {why}. {ELSEWHERE}")
+    lacking = [] if find_spec(MODULE) else [f"the package {PACKAGE}"]
     lacking += [] if model.present else [f"the model {model.name} (looked for in {weights.folder()})"]
     if lacking:
         raise MissingLocal(
             f"The engine local lacks {' and '.join(lacking)}. These two lines add what it needs:\n"
-            f"    {INSTALL}\n    python -m lab model get {model.name}"
+            f"    {INSTALL}\n    python -m lab model get {model.name}\n{ELSEWHERE}"
         )
-    if runtime == OPENVINO and (why := unfit(engine)):
-        raise MissingLocal(f"OpenVINO cannot run {model.name}: {why}. Take runtime={LLAMA} in the engine string")
     (sha256,) = model.files.values()
-    address = local_openvino.address(sha256) if runtime == OPENVINO else f"sha256:{sha256}"
-    serving = Serving(model.name, engine.options["context"], engine.options.get("threads", default_threads()), runtime)
+    address = f"sha256:{sha256}/openvino-{version(PACKAGE)}-q8_0"
+    serving = Serving(model.name, engine.options["context"], engine.options.get("threads", default_threads()))
     settings = {"cache": AnswerCache()} | settings
     return Endpoint(engine.at(address), address, local=partial(loaded, serving), **settings)
 
 
 def get(name: str, report: weights.Report) -> Path:
-    """Fetch a model as `weights.get` does, and convert it where OpenVINO will run it. Raises NotConverted, too."""
+    """Fetch a model as `weights.get` does, and convert it where it can answer. Raises NotConverted, too."""
     path, model = weights.get(name, report), weights.named(name)
-    if model.use == "answers" and runtime_of(parse(f"local:{name}")) == OPENVINO:
+    if model.use == "answers" and find_spec(MODULE) and not unfit(parse(f"local:{name}")):
         conversion.converted(model, report)
     return path
 
 
-def runtime_of(engine: Engine) -> str:
-    """The runtime that the engine states; else OpenVINO where it can answer, and llama.cpp elsewhere."""
-    if "runtime" in engine.options:
-        return engine.options["runtime"]
-    return OPENVINO if find_spec(PACKAGES[OPENVINO]) and not unfit(engine) else LLAMA
-
-
 def unfit(engine: Engine) -> str:
-    """Why OpenVINO cannot run the engine on this machine, "" where nothing speaks against it."""
-    if not weights.named(engine.name).q8_0:
-        return "weights.yaml pins no q8_0 of it"
-    if (context := engine.options["context"]) > local_openvino.LONGEST:
-        return f"it reads at most {local_openvino.LONGEST} tokens, and context={context}"
-    return local_openvino.unsupported()
+    """Why the engine cannot answer on this machine, whatever is installed; "" where nothing speaks against it."""
+    if engine.options.get(RUNTIME) == LLAMA:
+        return f"{RUNTIME}={LLAMA} is of recordings alone, and local models are now run by OpenVINO"
+    if (context := engine.options["context"]) > LONGEST:
+        return f"OpenVINO reads at most {LONGEST} tokens, and context={context}"
+    return unsupported()
+
+
+def unsupported() -> str:
+    """Why OpenVINO does not run on this machine, "" where nothing speaks against it."""
+    system, machine = platform.system(), platform.machine()
+    if system != "Linux" and machine != "arm64":
+        return f"OpenVINO is set up for Linux and for arm64, and this is {system} on {machine}"
+    if system == "Linux" and machine == "x86_64":
+        flags = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        if flags and "avx2" not in flags[1].split():
+            return "OpenVINO needs AVX2, which this processor lacks"
+    return ""
 
 
 def default_threads() -> int:
@@ -149,7 +137,7 @@ def default_threads() -> int:
     return min(MOST_THREADS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
-def loaded(serving: Serving) -> Chat:
+def loaded(serving: Serving) -> Loaded:
     """The model in this process; the first caller waits until it is loaded. Raises MissingLocal."""
     key = os.getpid(), serving
     with _starting:
@@ -179,21 +167,184 @@ os.register_at_fork(after_in_child=_forget)
 # What to do about an error of loading, by its type; the first that fits.
 REMEDIES: Mapping[type[Exception], str] = {
     weights.WrongHash: "Remove the file, then: python -m lab model get {model}",
-    NotConverted: f"Or take runtime={LLAMA} in the engine string",
-    ImportError: f"Install {{package}} again with: {INSTALL}; where libgomp.so.1 is missing: apt-get install libgomp1",
+    NotConverted: ELSEWHERE,
+    ImportError: f"Install {PACKAGE} again with: {INSTALL}",
     MemoryError: "Close other programs, each process that asks loads its own copy; or take a smaller model",
     OSError: "Are the models in {folder} yours to read, and is there room to convert one?",
     RuntimeError: "Is there memory for context={context}?",
 }
 
 
-def _start(serving: Serving) -> Any:
+def _start(serving: Serving) -> Loaded:
     model = weights.named(serving.model)
     try:
-        return STARTS[serving.runtime](model, serving.context, serving.threads)
+        folder = conversion.converted(model, progress.say)
+        need, free = TIMES_THE_FILE * (folder / "openvino_model.bin").stat().st_size, free_memory()
+        if free is not None and free < need:
+            raise MemoryError(f"it takes about {need / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free")
+        return Loaded(folder, serving.context, serving.threads)
     except tuple(REMEDIES) as error:
         remedy = next(text for kind, text in REMEDIES.items() if isinstance(error, kind)).format(
-            model=model.name, package=PACKAGES[serving.runtime], folder=weights.folder(), context=serving.context
+            model=model.name, folder=weights.folder(), context=serving.context
         )
         message = " ".join(str(error).split()) or "no memory is left"
-        raise MissingLocal(f"{serving.runtime} cannot load {model.path}: {message.rstrip('.')}. {remedy}") from None
+        raise MissingLocal(f"OpenVINO cannot load {model.path}: {message.rstrip('.')}. {remedy}") from None
+
+
+def free_memory() -> int | None:
+    """Bytes that this process may still take, also within a container's limit; None where the system does not say."""
+    try:
+        free = int(re.findall(r"MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text())[0]) * 1024
+    except (OSError, IndexError):
+        return None
+    container = Path("/sys/fs/cgroup")
+    try:
+        limit, used = (int((container / f"memory.{name}").read_text()) for name in ("max", "current"))
+        # What was read of files counts as used, and is given up when memory is short.
+        cached = sum(map(int, re.findall(r"^(?:in)?active_file (\d+)", (container / "memory.stat").read_text(), re.M)))
+    except (OSError, ValueError):  # no container, or "max": no limit
+        return free
+    return min(free, limit - used + cached)
+
+
+class Job(NamedTuple):
+    """A question under way. read: its tokens. stopped: nobody waits for the answer any more."""
+
+    read: Any
+    config: Any
+    answer: Future[Any]
+    stopped: threading.Event
+
+
+class Loaded:
+    """A loaded model that takes chat-completion requests. Thread-safe: what is asked together is answered together."""
+
+    def __init__(self, folder: Path, context: int, threads: int) -> None:
+        import openvino_genai
+
+        self._genai, self._context, self.process = openvino_genai, context, os.getpid()
+        self._folder, self._threads = folder, threads
+        self._pipe = self._opened()
+        self._tokenizer = self._pipe.get_tokenizer()
+        self._ends = set(json.loads((folder / conversion.RECORD).read_text())["ends"])
+        self._asked: SimpleQueue[Job | None] = SimpleQueue()
+        # A thread of its own, while Ctrl-C still gets through.
+        self._thread = threading.Thread(target=self._serve, name="openvino", daemon=True)
+        self._thread.start()
+
+    def chat(self, request: Mapping[str, Any], seconds: float) -> bytes:
+        """A chat completion, as JSON. Raises TimeoutError, SchemaNotTaken, EndpointError for too long a prompt, and
+        EndpointUnavailable where the library could not be opened again after a fault.
+        """
+        text = self._tokenizer.apply_chat_template(list(request["messages"]), add_generation_prompt=True)
+        read = self._tokenizer.encode(text, add_special_tokens=False).input_ids
+        tokens = read.shape[1]
+        if tokens >= self._context:
+            raise EndpointError(
+                f"The prompt takes {tokens:,} tokens or more and the engine has context={self._context}; state a "
+                f"larger one in the engine string (…?context=N), {LONGEST} at most"
+            )
+        job = Job(read, self._settings(request, self._context - tokens), Future(), threading.Event())
+        self._asked.put(job)
+        try:
+            result = self._waited(job, time.monotonic() + seconds)
+        except EndpointUnavailable:
+            raise
+        except RuntimeError as error:
+            if "response_format" in request:
+                raise SchemaNotTaken(str(error)) from None
+            raise EndpointError(f"OpenVINO could not answer: {error}") from None
+        except BaseException:
+            job.stopped.set()  # Ctrl-C, or too late: it ends at the next token
+            raise
+        cut = result.finish_reason == self._genai.GenerationFinishReason.LENGTH
+        counts = {"prompt_tokens": tokens, "completion_tokens": len(result.generated_ids)}
+        content = self._tokenizer.decode(list(result.generated_ids))
+        choice = {"message": {"content": content}, "finish_reason": "length" if cut else "stop"}
+        return json.dumps({"choices": [choice], "usage": counts}).encode()
+
+    def close(self) -> None:
+        """Give the memory back, when the questions under way are answered."""
+        self._asked.put(None)
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _waited(self, job: Job, until: float) -> Any:
+        while self._thread.is_alive():
+            with suppress(TimeoutError):
+                return job.answer.result(max(0.0, min(ALIVE, until - time.monotonic())))
+            if time.monotonic() >= until:
+                raise TimeoutError
+        if job.answer.done():  # just before the end
+            return job.answer.result()
+        raise EndpointUnavailable("OpenVINO ended in this process, as told above; start the process anew to go on")
+
+    def _opened(self) -> Any:
+        scheduler = self._genai.SchedulerConfig()
+        scheduler.enable_prefix_caching, scheduler.max_num_seqs = True, AT_ONCE
+        scheduler.max_num_batched_tokens = LONGEST  # a prompt is read in one go
+        # f32: on processors that have bf16 the default would answer otherwise than on others.
+        settings = {
+            "INFERENCE_NUM_THREADS": self._threads, "INFERENCE_PRECISION_HINT": "f32", "prompt_lookup": True
+        }  # fmt: skip
+        return self._genai.ContinuousBatchingPipeline(str(self._folder), scheduler, "CPU", settings)
+
+    def _serve(self) -> None:
+        """Answer what is asked, a token of each question at a time, until closed."""
+        live: list[tuple[Job, Any]] = []
+        suspects: list[Job] = []
+        numbers, closed = count(), False
+        while live or suspects or not closed:
+            asked = self._taken(wait=not (live or suspects)) if not (closed or suspects) else []
+            closed = closed or None in asked
+            for job in [suspects.pop()] if suspects and not live else filter(None, asked):
+                job.config.num_assistant_tokens = GUESSED_TOGETHER if live or len(asked) > 1 else GUESSED_ALONE
+                try:
+                    live.append((job, self._pipe.add_request(next(numbers), job.read, job.config)))
+                except RuntimeError as error:
+                    job.answer.set_exception(error)
+            if len(live) > 1:
+                time.sleep(YIELD)
+            try:
+                if live:
+                    self._pipe.step()
+            except RuntimeError as error:
+                # A schema that is no good is found here, for all questions at once; each is then asked alone.
+                if len(live) == 1:
+                    live[0][0].answer.set_exception(error)
+                else:
+                    suspects = [job for job, _ in live]
+                live, self._pipe = [], None  # no further step would do
+                self._pipe = self._opened()
+            for job, handle in live:
+                if job.stopped.is_set():
+                    handle.cancel()
+                elif handle.get_status() != self._genai.GenerationStatus.RUNNING:
+                    job.answer.set_result(handle.read_all()[0])
+            live = [(job, handle) for job, handle in live if not (job.answer.done() or job.stopped.is_set())]
+        self._pipe = None
+
+    def _taken(self, wait: bool) -> list[Job | None]:
+        """The questions that wait, None for the end. wait: for the first one."""
+        jobs = [self._asked.get()] if wait else []
+        while not self._asked.empty():
+            jobs.append(self._asked.get())
+        return jobs
+
+    def _settings(self, request: Mapping[str, Any], room: int) -> Any:
+        config = self._genai.GenerationConfig()
+        limit = request.get("max_completion_tokens") or request.get("max_tokens") or room
+        config.max_new_tokens = min(limit, room)
+        config.apply_chat_template = False  # it is applied already, to count the tokens
+        config.stop_token_ids = self._ends
+        config.max_ngram_size = NGRAM
+        if request.get("temperature", 1.0) > 0:
+            config.do_sample, config.temperature = True, request.get("temperature", 1.0)
+            config.top_p = request.get("top_p", 1.0)
+            # The library's own default is one seed for all questions.
+            config.rng_seed = request["seed"] % SEEDS if "seed" in request else secrets.randbelow(SEEDS)
+        config.stop_strings = set(request.get("stop", ()))
+        if "response_format" in request:
+            schema = request["response_format"]["json_schema"]["schema"]
+            config.structured_output_config = self._genai.StructuredOutputConfig(json_schema=json.dumps(schema))
+        return config

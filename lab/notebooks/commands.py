@@ -98,11 +98,9 @@ def record(
 
 
 def _word(text: str) -> str:
-    """An engine in a recording's name: without its options, but for a local model's runtime, since answers differ."""
-    from lab.models.local import runtime_of
-
+    """An engine in a recording's name: without its options; a local model's with OPENVINO, as its label has it."""
     engine, word = parse(text), "".join(c if c.isalnum() or c in ".-" else "-" for c in text.partition("?")[0])
-    return f"{word}-{OPENVINO}" if engine.kind == "local" and runtime_of(engine) == OPENVINO else word
+    return f"{word}-{OPENVINO}" if engine.kind == "local" else word
 
 
 def expect(names: Sequence[str], source: Path | None = None) -> int:

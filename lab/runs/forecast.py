@@ -14,7 +14,6 @@ from lab.machine.faults import DamagedFile
 from lab.machine.paths import shown
 from lab.machine.weights import seconds_of
 from lab.models import backbone, engines
-from lab.models.local import runtime_of
 from lab.runs import recordings
 from lab.runs.catalogue import called, folders, index
 from lab.runs.manifest import Manifest
@@ -90,7 +89,7 @@ def _estimate(model: str, engine: str, method: str, runs: Sequence[Manifest]) ->
     local model are then reckoned from the tokens and its speed.
     """
     wanted, whole = engines.parse(model), engines.parse(engine)
-    runtime = runtime_of(wanted) if wanted.kind == "local" else None
+    runtime = engines.OPENVINO if wanted.kind == "local" else None
     name = model if model == engine else f"{model} in '{engine}'"
     estimate = Estimate(name, method, sum(len(run.tasks) for run in runs), sum(map(played, runs)))
     known: list[tuple[tuple[Any, ...], _PastUsage, pd.DataFrame]] = []
@@ -100,7 +99,9 @@ def _estimate(model: str, engine: str, method: str, runs: Sequence[Manifest]) ->
         used = past.usage[past.usage["operator"].isin(asked)]
         if used["tokens_in"].sum() <= 0 or any(part.kind not in engines.MODELS for part in answering):
             continue
-        same_model = all(part.name == wanted.name and part.options.get("runtime") == runtime for part in answering)
+        same_model = all(
+            part.name == wanted.name and part.options.get(engines.RUNTIME) == runtime for part in answering
+        )
         same_options = same_model and all(part.text == model for part in answering)
         same_settings = sum(past.parameters.get(name) == value for name, value in runs[0].parameters.items())
         known.append(((same_options, same_model, same_settings, past.episodes), past, used))
@@ -115,7 +116,7 @@ def _estimate(model: str, engine: str, method: str, runs: Sequence[Manifest]) ->
         # As if no answer had come from the cache: a cache hit takes no time.
         seconds = calls * float(used["seconds"].sum()) / uncached
     elif runtime and not same_model:
-        seconds = seconds_of(wanted.name, runtime, tokens_in, tokens_out)
+        seconds = seconds_of(wanted.name, tokens_in, tokens_out)
     source = f"{past.episodes:,} episode{'s' * (past.episodes > 1)} of {past.engine} took in {past.where}"
     dollars, missing = backbone.price(wanted.name, round(tokens_in), round(tokens_out)), []
     if dollars is None:

