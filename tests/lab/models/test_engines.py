@@ -13,26 +13,23 @@ from lab.models.servers import MissingKey
 
 
 @pytest.mark.parametrize(
-    ("text", "engine"),
+    ("text", "fields"),
     [
-        ("rules", Engine("rules", "rules", "rules")),
-        (" rules\n", Engine("rules", "rules", "rules")),
-        ("rules@0.7", Engine("rules@0.7", "rules", "rules", 0.7)),
-        ("oracle", Engine("oracle", "rules", "oracle")),
-        ("oracle@0.7", Engine("oracle@0.7", "rules", "oracle", 0.7)),
-        ("rules@0.7?seed=3", Engine("rules@0.7?seed=3", "rules", "rules", 0.7, {"seed": 3})),
-        ("rules?judge=gpt-5.2", Engine("rules?judge=gpt-5.2", "rules", "rules", 1.0, {"judge": "gpt-5.2"})),
-        ("replay:runs/a b", Engine("replay:runs/a b", "replay", "runs/a b")),
-        ("llama3:8b", Engine("llama3:8b", "endpoint", "llama3:8b")),
-        ("meta/Llama-3?top_p=1", Engine("meta/Llama-3?top_p=1", "endpoint", "meta/Llama-3", options={"top_p": 1.0})),
-        (
-            "m?reasoning_effort=low",
-            Engine("m?reasoning_effort=low", "endpoint", "m", options={"reasoning_effort": "low"}),
-        ),
+        ("rules", ("rules", "rules")),
+        (" rules\n", ("rules", "rules")),
+        ("rules@0.7", ("rules", "rules", 0.7)),
+        ("oracle", ("rules", "oracle")),
+        ("oracle@0.7", ("rules", "oracle", 0.7)),
+        ("rules@0.7?seed=3", ("rules", "rules", 0.7, {"seed": 3})),
+        ("rules?judge=gpt-5.2", ("rules", "rules", 1.0, {"judge": "gpt-5.2"})),
+        ("replay:runs/a b", ("replay", "runs/a b")),
+        ("llama3:8b", ("endpoint", "llama3:8b")),
+        ("meta/Llama-3?top_p=1", ("endpoint", "meta/Llama-3", 1.0, {"top_p": 1.0})),
+        ("m?reasoning_effort=low", ("endpoint", "m", 1.0, {"reasoning_effort": "low"})),
     ],
 )
-def test_an_engine_string_reads_as(text: str, engine: Engine) -> None:
-    assert parse(text) == engine
+def test_an_engine_string_reads_as(text: str, fields: tuple) -> None:
+    assert parse(text) == Engine(text.strip(), *fields)
 
 
 @pytest.mark.parametrize(

@@ -197,13 +197,10 @@ def test_a_whole_body_that_is_no_answer_ends_at_once_and_is_quoted(
     with pytest.raises(EndpointError, match=quote):
         ask(server, prompt, chat.Response(body=sent))
     assert server.count <= 5  # bound in each way, and a small one, which tells whether others are answered
-
-
-def test_one_such_body_costs_no_other_request(server: ChatServer, prompt: Prompt) -> None:
     server.script(chat.Response(body=b"[1, 2]"))
     with pytest.raises(EndpointError, match=r"\[1, 2\]") as caught:
         ask(server, prompt, chat.answer(GOOD))
-    assert not isinstance(caught.value, Unavailable)
+    assert not isinstance(caught.value, Unavailable), "one such body costs no other request"
 
 
 @pytest.mark.parametrize("header", ["retry-after", "retry-after-ms"])

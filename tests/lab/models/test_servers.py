@@ -343,31 +343,40 @@ def test_an_unknown_model_is_told_with_those_there_are(monkeypatch: pytest.Monke
             tried(server, monkeypatch, "small-instuct")
 
 
-@pytest.mark.parametrize(
-    "listing",
-    [chat.status(404), chat.status(500), chat.status(403), chat.models("another"), chat.Response(body=b"<html>")],
-)
+NO_LIST = [chat.status(404), chat.status(500), chat.status(403), chat.models("another"), chat.Response(body=b"<html>")]
+
+
+@pytest.mark.parametrize("listing", [*NO_LIST, chat.Response(delay=1.0)])
 def test_a_server_whose_list_tells_nothing_is_asked_all_the_same(
     monkeypatch: pytest.MonkeyPatch, listing: chat.Response
 ) -> None:
+    monkeypatch.setattr(servers, "LONGEST", 0.2)
     with ChatServer(right) as server:
         server.listing = listing
         tried(server, monkeypatch)
+        first = server.count
+        for _ in range(2):
+            tried(server, monkeypatch)
+        assert server.count == first + 2, "it is tried once, and then no more"
 
 
 PAGE = chat.Response(body=b"<!doctype html><title>Welcome</title>", headers={"Content-Type": "text/html"})
 
 
 @pytest.mark.parametrize("listing", [PAGE, chat.models("another"), chat.models("small"), chat.status(404)])
-def test_a_web_page_for_an_answer_is_told_at_once_with_the_likely_address(
-    monkeypatch: pytest.MonkeyPatch, listing: chat.Response
+@pytest.mark.parametrize(
+    ("reply", "told"), [(PAGE, "{} answers with a web page.*OPENAI_BASE_URL={}/v1"),
+                        (chat.status(404, "Not Found"), "{}.*404.*try OPENAI_BASE_URL={}/v1")]
+)  # fmt: skip
+def test_a_path_without_an_api_is_told_at_once_with_the_likely_address(
+    monkeypatch: pytest.MonkeyPatch, listing: chat.Response, reply: chat.Response, told: str
 ) -> None:
-    with ChatServer(lambda request: PAGE) as server:
+    with ChatServer(lambda request: reply) as server:
         server.listing, bare = listing, server.address.removesuffix("/v1")
         monkeypatch.setattr(server, "address", bare)
-        with pytest.raises(EndpointUnavailable, match=rf"{bare} answers with a web page.*OPENAI_BASE_URL={bare}/v1"):
+        with pytest.raises(EndpointUnavailable, match=told.format(bare, bare)):
             tried(server, monkeypatch)
-        assert server.count <= 4
+        assert server.count <= 4 + (reply is not PAGE)
 
 
 def test_a_page_before_the_first_answer_of_a_server_that_is_there_is_no_web_site(
@@ -395,25 +404,3 @@ def test_a_key_or_an_address_that_can_be_none_is_named(
     monkeypatch.setenv(name, value)
     with pytest.raises((MissingKey, ValueError), match=said):
         connect("small", cache=None)
-
-
-def test_a_path_without_an_api_is_told_with_the_likely_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ChatServer(lambda request: chat.status(404, "Not Found")) as server:
-        monkeypatch.setattr(server, "address", bare := server.address.removesuffix("/v1"))
-        with pytest.raises(EndpointUnavailable, match=rf"404.*try OPENAI_BASE_URL={bare}/v1"):
-            tried(server, monkeypatch)
-
-
-def test_a_busy_server_is_no_missing_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(servers, "LONGEST", 0.2)
-    with ChatServer(right) as server:
-        server.listing = chat.Response(delay=1.0)
-        tried(server, monkeypatch)
-
-
-def test_it_is_tried_once_and_then_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ChatServer(right) as server:
-        server.listing = chat.models("another")
-        for _ in range(3):
-            tried(server, monkeypatch)
-        assert server.count == 1 + 3

@@ -87,23 +87,15 @@ def test_headroom_is_the_way_from_the_best_floor_to_the_ceiling(shelf: Path) -> 
     assert finding.headroom == pytest.approx(0.5)
 
 
-def test_a_null_model_that_played_other_tasks_is_no_control(shelf: Path) -> None:
-    null = scores("first", 24, role="floor", engine="first").iloc[1:]
-    stored.write_scores("book", [scores("A", 20), scores("B", 4), null])
-    (finding,) = found(shelf, contrast())
+def test_a_control_that_played_other_tasks_or_is_void_is_none(shelf: Path) -> None:
+    null, placebo = scores("first", 24, role="floor", engine="first"), scores("A, placebo", 3, run="replay:tiny")
+    stored.write_scores("book", [scores("A", 20), scores("B", 4), null.iloc[1:], placebo])
+    (finding,) = found(shelf, contrast(placebo="A, placebo"))
     assert finding.verdict.word == "AGREES" and finding.null is None
-
-
-def test_a_claim_whose_placebo_is_not_stored_on_its_tasks_is_missing(shelf: Path) -> None:
-    stored.write_scores("book", [scores("A", 20), scores("B", 4), scores("A, placebo", 3).iloc[1:]])
+    assert found(shelf, contrast(placebo="A, placebo"), void="tiny")[0].verdict.word == "VOID"
+    stored.write_scores("book", [scores("A", 20), scores("B", 4), placebo.iloc[1:]])
     (finding,) = found(shelf, contrast(placebo="A, placebo"))
     assert finding.verdict.word == "MISSING" and "its placebo 'A, placebo' is not stored" in finding.verdict.detail
-
-
-def test_a_void_placebo_makes_the_claim_void(shelf: Path) -> None:
-    stored.write_scores("book", [scores("A", 20), scores("B", 4), scores("A, placebo", 3, run="replay:tiny")])
-    assert found(shelf, contrast(placebo="A, placebo"))[0].verdict.word == "AGREES"
-    assert found(shelf, contrast(placebo="A, placebo"), void="tiny")[0].verdict.word == "VOID"
 
 
 def test_few_tasks_state_no_direction_and_rules_have_none(shelf: Path) -> None:

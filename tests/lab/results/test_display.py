@@ -86,11 +86,6 @@ def test_where_all_is_of_this_run_nothing_is_marked_and_where_nothing_has_a_valu
     assert "TDP" in bare._repr_html_() and "details" not in bare._repr_html_()
 
 
-def test_a_fault_that_was_counted_is_shown() -> None:
-    frame = pd.DataFrame({"n": [3, 4], "failed": [0, 1], "not measured": [0, 0], "rate": [50.0, 60.0]})
-    assert repr(tables.shown(frame)) == "n  failed  rate\n3       0    50\n4       1    60\nnot measured: none counted"
-
-
 def test_numbers_have_the_decimals_that_they_need_and_intervals_stand_in_brackets() -> None:
     frame = pd.DataFrame(
         {
@@ -139,6 +134,8 @@ def test_a_long_table_and_a_long_text_say_what_is_not_shown() -> None:
     assert "8,000 more characters" in page.rows[1][0] and len(page.rows[1][0]) < LONGEST + 100 and "wbr" in page.seen
     assert "nothing to show" in tables.shown(pd.DataFrame({"a": []}))._repr_html_()
     assert "nothing to show" in repr(tables.shown(pd.DataFrame()))
+    faults = pd.DataFrame({"n": [3, 4], "failed": [0, 1], "not measured": [0, 0], "rate": [50.0, 60.0]})
+    assert repr(tables.shown(faults)) == "n  failed  rate\n3       0    50\n4       1    60\nnot measured: none counted"
 
 
 TEXTS = st.text(

@@ -9,23 +9,21 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from asking import ASK, Asking, manifest, place
 from chat_server import ChatServer, Request, Response, answer, says
 from lab.machine import paths
 from lab.machine.faults import Unavailable
-from lab.models.cache import RECORDING
 from lab.models.connect import connected
 from lab.results import tables
 from lab.results.outcomes import Outcomes, Readings
 from lab.runs import budget, run
 from lab.runs.budget import Budget, BudgetSpent
 from lab.runs.catalogue import folder_for
-from lab.runs.collecting import collect, costs, record
+from lab.runs.collecting import collect, costs
 from lab.runs.execution import Played, play_all
-from lab.runs.experiment import BadSetting, spread
+from lab.runs.experiment import spread
 from lab.runs.first_answers import FirstAnswers
 from lab.runs.run import Episode, ManifestMismatch, Run, read_lines, when_free
 
@@ -276,13 +274,9 @@ def test_calls_are_booked_and_the_next_episode_does_not_begin_beyond_them(server
     assert list(results.episodes) == ["000", "001"] and not results.not_measured
     allowed.calls = None
     assert len(collect(setup, workers=1, show_progress=False).episodes) == 6
-
-
-def test_a_budget_without_a_whole_group_is_an_error(server: ChatServer, allowed: Budget) -> None:
     allowed.calls = 1
-    server.behave(lambda request: answer(SHELF))
-    with pytest.raises(BudgetSpent, match=r"1 model calls is spent \(3 were made\)"):
-        collect(Asking(engine="budget-b", count=6), workers=1, show_progress=False)
+    with pytest.raises(BudgetSpent, match=r"1 model calls is spent"):
+        collect(replace(setup, seed=1), workers=1, show_progress=False)  # not even a whole group
 
 
 def test_answers_from_the_cache_cost_nothing(server: ChatServer, allowed: Budget) -> None:
@@ -292,42 +286,18 @@ def test_answers_from_the_cache_cost_nothing(server: ChatServer, allowed: Budget
     assert allowed.made == server.count == 9
 
 
-# --- recordings ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def recorded(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A recording of an experiment with settings of its own."""
-    server.behave(lambda request: answer(SHELF))
-    results = collect(Asking(engine="recorded-a", questions=2, seed=4), workers=1, show_progress=False)
-    monkeypatch.setenv(RECORDING, "mine")
-    record(results, pd.DataFrame([{"metric": "shelves", "value": 1.0}]), costs(results))
-    return "mine"
-
-
-def test_a_setting_that_was_not_recorded_is_refused_by_name(recorded: str) -> None:
-    with pytest.raises(BadSetting, match=r"replay:mine was recorded with questions=2, not 1"):
-        collect(Asking(engine=f"replay:{recorded}", questions=1), show_progress=False)
-
-
 # --- the backbone -------------------------------------------------------------------------------------------------
 
 
-def test_an_engine_is_connected_once_an_address(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = connected("connected-a")
-    assert connected("connected-a") is first
-    with ChatServer(lambda request: answer({"shelf": 8, "why": "elsewhere"})) as elsewhere:
-        monkeypatch.setenv("OPENAI_BASE_URL", elsewhere.address)
-        assert connected("connected-a").ask(ASK, box=1).value.shelf == 8
-    assert server.count == 0
-
-
-def test_an_engine_is_connected_anew_where_answers_are_kept_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_engine_is_connected_once_an_address_and_a_cache(
+    server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shelves = iter([8, 9])
-    with ChatServer(lambda request: answer({"shelf": next(shelves), "why": "so"})) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.address)
-        before = [connected("connected-b").ask(ASK, box=1).value.shelf for _ in range(2)]
+    server.behave(lambda request: answer(SHELF))
+    first, shelves = connected("connected-a"), iter([8, 9])
+    assert connected("connected-a") is first
+    with ChatServer(lambda request: answer({"shelf": next(shelves), "why": "elsewhere"})) as elsewhere:
+        monkeypatch.setenv("OPENAI_BASE_URL", elsewhere.address)
+        assert [connected("connected-a").ask(ASK, box=1).value.shelf for _ in range(2)] == [8, 8]
+        assert first.ask(ASK, box=1).value.shelf == 3, "an endpoint keeps to its address"
         monkeypatch.setenv("LAB_CACHE", str(tmp_path / "another" / "answers.sqlite"))
-        assert (before, connected("connected-b").ask(ASK, box=1).value.shelf) == ([8, 8], 9)
+        assert connected("connected-a").ask(ASK, box=1).value.shelf == 9
