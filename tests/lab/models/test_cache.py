@@ -131,9 +131,7 @@ def test_processes_and_threads_that_ask_the_same_ask_the_server_once(server: Cha
     assert sum(not answer.cached for answer in asked) == 20
 
 
-def test_where_the_first_asker_fails_the_next_one_asks(
-    server: ChatServer, cache: AnswerCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_one_fails_the_next_asks(server: ChatServer, cache: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:
     server.behave(lambda request: chat.answer(GOOD))
     server.script(chat.Response(**vars(chat.refuses()) | {"delay": 0.2}))
     model = connect("small", cache=cache)
@@ -202,7 +200,7 @@ def test_an_answer_that_comes_while_waiting_is_taken(cache: AnswerCache) -> None
             assert known == "late"
 
 
-def test_the_progress_line_says_that_another_asks(
+def test_that_another_asks_is_told(
     cache: AnswerCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("lab.models.cache.SILENT", 0.05)
@@ -214,7 +212,7 @@ def test_the_progress_line_says_that_another_asks(
 # --- files that cannot be used ----------------------------------------------------------------------------------
 
 
-def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
+def test_an_answer_that_cannot_be_kept_is_given(
     server: ChatServer, cache: AnswerCache, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.behave(lambda request: chat.answer(GOOD))

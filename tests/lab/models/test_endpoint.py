@@ -49,9 +49,7 @@ def connected(engine: str, cache: AnswerCache | None = None) -> Ledger:
 # --- the path an answer takes -----------------------------------------------------------------------------------
 
 
-def test_a_server_with_schemas_is_asked_to_keep_to_the_schema(
-    server: ChatServer, model: Ledger, prompt: Prompt
-) -> None:
+def test_a_server_with_schemas_is_asked_to_keep_to_one(server: ChatServer, model: Ledger, prompt: Prompt) -> None:
     server.script(chat.answer(GOOD))
     answer = model.ask(prompt, box=1)
     assert (answer.value, answer.call.path) == (VALUE, "schema")
@@ -66,16 +64,13 @@ def test_a_server_with_schemas_is_asked_to_keep_to_the_schema(
 @pytest.mark.parametrize(
     ("first", "complaint"),
     [
-        (chat.says("shelf three"), "no JSON object"),
-        (chat.answer({"shelf": "top", "why": ""}), "valid integer"),
-        (chat.answer({"shelf": 3}), "why: Field required"),
-        (chat.empty(), "empty"),
-        (chat.says(None), "empty"),
+        (chat.says("shelf three"), "no JSON object"), (chat.answer({"shelf": "top", "why": ""}), "valid integer"),
+        (chat.answer({"shelf": 3}), "why: Field required"), (chat.empty(), "empty"), (chat.says(None), "empty"),
         (chat.cut_by_length('{"shelf": 3, "why": "it'), "cut off"),
         (chat.says('{"shelf": 3, "why": "\ud800"}'.replace("\ud800", "\\ud800")), "JSON"),
         (chat.says("\ud800"), "no JSON object"),
     ],
-)
+)  # fmt: skip
 def test_a_malformed_answer_is_asked_again_showing_what_was_wrong(
     server: ChatServer, model: Ledger, prompt: Prompt, first: chat.Response, complaint: str
 ) -> None:
@@ -89,7 +84,7 @@ def test_a_malformed_answer_is_asked_again_showing_what_was_wrong(
     assert complaint in asked[3]["content"]
 
 
-def test_an_answer_malformed_twice_is_an_error_booked_with_its_tokens(
+def test_an_answer_malformed_twice_is_booked(
     server: ChatServer, model: Ledger, prompt: Prompt, cache: AnswerCache
 ) -> None:
     server.behave(lambda request: chat.says("no idea"))
@@ -123,9 +118,7 @@ def test_a_cached_answer_is_marked_free_and_identical(server: ChatServer, model:
     assert all(getattr(fresh.call, name) == getattr(cached.call, name) for name in unchanged)
 
 
-def test_whatever_an_answer_depends_on_changes_the_key_and_nothing_else_does(
-    prompt: Prompt, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_what_an_answer_depends_on_changes_the_key(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
     def key(engine: str = "small", address: str = "http://a/v1", asked: Prompt = prompt, sample: int = 0) -> str:
         monkeypatch.setenv("OPENAI_BASE_URL", address)
         return connected(engine).request(asked, sample=sample, box=1)
@@ -163,7 +156,7 @@ def test_samples_of_one_question_are_independent_answers(server: ChatServer, mod
      chat.cut_off_body(GOOD), chat.resets(), chat.Response(body=b'{"error": {"message": "overloaded"}}'),
      chat.Response(body=b""), chat.answer(GOOD, delay=1.0)],
 )  # fmt: skip
-def test_a_passing_fault_is_tried_again(
+def test_a_passing_fault_is_retried(
     server: ChatServer, cache: AnswerCache, prompt: Prompt, fault: chat.Response
 ) -> None:
     server.script(fault, fault, chat.answer(GOOD))
@@ -173,7 +166,7 @@ def test_a_passing_fault_is_tried_again(
 
 
 @pytest.mark.parametrize("busy", [lambda: chat.status(429, retry_after="1"), lambda: chat.busy_until(2)])
-def test_retry_after_is_honoured_in_seconds_and_as_a_date(
+def test_retry_after_is_honoured(
     server: ChatServer, model: Ledger, prompt: Prompt, busy: Callable[[], chat.Response]
 ) -> None:
     server.script(busy(), chat.answer(GOOD))
@@ -221,9 +214,7 @@ def test_a_wait_longer_than_the_patience_is_not_begun(server: ChatServer, prompt
     assert time.perf_counter() - started < 30
 
 
-def test_a_server_that_is_too_slow_is_told_from_one_that_is_not_there(
-    server: ChatServer, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_server_is_told_from_none(server: ChatServer, prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
     server.behave(poisoned(chat.answer(GOOD, delay=2)))
     with pytest.raises(EndpointError, match="time-out.*timeout=SECONDS") as slow:
         connected("small?patience=0.2&timeout=0.2").ask(prompt, box=1)
@@ -234,7 +225,7 @@ def test_a_server_that_is_too_slow_is_told_from_one_that_is_not_there(
 
 
 @pytest.mark.parametrize("refusal", [chat.out_of_quota(), chat.status(401), chat.status(404, "no model 'small'")])
-def test_what_no_retry_can_mend_ends_at_once_for_all_prompts(
+def test_what_no_retry_mends_ends_at_once(
     server: ChatServer, model: Ledger, prompt: Prompt, refusal: chat.Response
 ) -> None:
     server.behave(lambda request: refusal)
@@ -275,7 +266,7 @@ def test_a_request_that_alone_gets_no_answer_is_no_fault_of_the_whole_server(
     assert len(cache) == 1
 
 
-def test_a_request_that_is_wrong_in_itself_quotes_the_server_and_costs_no_schema(
+def test_a_wrong_request_quotes_the_server_and_costs_no_schema(
     server: ChatServer, model: Ledger, prompt: Prompt
 ) -> None:
     server.script(*[chat.status(400, "context of 4096 exceeded " + "x" * 5000)] * 4, chat.answer(GOOD))
@@ -285,9 +276,7 @@ def test_a_request_that_is_wrong_in_itself_quotes_the_server_and_costs_no_schema
     assert model.ask(prompt, box=2).call.path == "schema"
 
 
-def test_tokens_of_a_first_answer_are_booked_even_if_the_re_ask_fails(
-    server: ChatServer, model: Ledger, prompt: Prompt
-) -> None:
+def test_tokens_of_an_answer_are_booked_if_the_re_ask_fails(server: ChatServer, model: Ledger, prompt: Prompt) -> None:
     server.script(chat.says("no idea"), *[chat.status(400)] * 3)
     with pytest.raises(EndpointError):
         model.ask(prompt, box=1)
@@ -334,7 +323,7 @@ def test_another_sample_is_asked_with_another_seed_where_there_is_one(server: Ch
     assert [request.body.get("seed") for request in server.requests] == [4, 6, None, None]
 
 
-def test_retries_are_asked_at_the_temperatures_of_their_prompt_and_never_below_the_engines(
+def test_retries_have_their_prompts_temperature_or_a_higher_one_of_the_engine(
     server: ChatServer, prompt: Prompt
 ) -> None:
     server.behave(lambda request: chat.answer(GOOD))

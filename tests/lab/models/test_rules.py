@@ -192,9 +192,7 @@ print("standins.procllm.agent" in sys.modules)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("installed", ["with", "without"])
-def test_a_stand_in_is_imported_when_its_prompt_is_first_asked_and_missed_where_it_is_not_installed(
-    installed: str,
-) -> None:
+def test_a_stand_in_is_imported_when_first_asked_and_missed_where_not_installed(installed: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", STAND_INS, installed], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -334,7 +334,7 @@ def reporting(value: str, data: str = "'synthetic'") -> str:
 
 
 @pytest.mark.slow
-def test_a_notebook_is_refreshed_in_place_and_then_passes_the_check(
+def test_a_notebook_refreshed_passes_the_check(
     tmp_path: Path, committed_figures: Path, capsys: pytest.CaptureFixture
 ) -> None:
     table = "import pandas as pd\nfrom lab.results import tables\ntables.write(pd.DataFrame({'n': [1]}), 't')\n"
@@ -354,9 +354,7 @@ def test_a_notebook_is_refreshed_in_place_and_then_passes_the_check(
 
 
 @pytest.mark.slow
-def test_other_data_than_the_committed_is_not_put_in_place(
-    tmp_path: Path, committed_figures: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_other_data_is_not_put_in_place(tmp_path: Path, committed_figures: Path, capsys: pytest.CaptureFixture) -> None:
     path = notebook(tmp_path / "a.ipynb", reporting("0.5", "'official'"))
     assert main(["run", "--in-place", str(path)]) == 0
     before = path.read_bytes(), (committed_figures / "results" / "a.json").read_bytes()
@@ -411,7 +409,7 @@ def test_the_last_cell_shows_what_was_expected_and_where_the_figures_are(
 
 
 @pytest.mark.slow
-def test_a_reported_figure_that_is_off_or_missing_fails_the_run(
+def test_a_figure_off_or_missing_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     (tmp_path / "expected.yaml").write_text("a: {synthetic: {f1: [0.5, 0.01], em: [0.5, 0.01]}}\n")
@@ -441,7 +439,7 @@ def test_a_reported_figure_that_is_off_or_missing_fails_the_run(
         ([("official", 99.0, 0), ("synthetic", 80.0, 0)], None, [("MISSING", "the notebook did not report it")] * 2),
     ],
 )
-def test_a_figure_is_judged_by_its_data_and_tolerance(entries: list, came: tuple | None, states: list) -> None:
+def test_a_figure_is_judged_by_data_and_tolerance(entries: list, came: tuple | None, states: list) -> None:
     results = {"n": Reported(came[0], 1, came[2:], {"f": came[1]}) if came else None}
     verdicts = expected.judge([Expectation("n", "f", *entry) for entry in entries], results)
     assert [(verdict.state, verdict.reason) for verdict in verdicts] == states

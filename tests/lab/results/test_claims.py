@@ -59,14 +59,11 @@ def contrast(of: str = "A", less: str = "B", placebo: str = "", **fields: Any) -
 @pytest.mark.parametrize(
     ("a", "b", "placebo", "null", "word"),
     [
-        (20, 4, 5, 6, "AGREES"),
-        (4, 20, 5, 6, "OPPOSES"),
-        (20, 18, 5, 6, "TOO SMALL"),
-        (20, 4, 19, 6, "AGREES, but so does the placebo"),
-        (20, 4, 5, 22, "AGREES, but so does a null model"),
+        (20, 4, 5, 6, "AGREES"), (4, 20, 5, 6, "OPPOSES"), (20, 18, 5, 6, "TOO SMALL"),
+        (20, 4, 19, 6, "AGREES, but so does the placebo"), (20, 4, 5, 22, "AGREES, but so does a null model"),
         (20, 4, 24, 24, "AGREES, but so does a null model"),
     ],
-)
+)  # fmt: skip
 def test_a_contrast_agrees_only_where_it_is_better_than_placebo_and_null_model(
     shelf: Path, a: int, b: int, placebo: int, null: int, word: str
 ) -> None:

@@ -77,9 +77,7 @@ def test_a_results_table_marks_this_run_and_folds_and_counts_what_has_no_value(r
     assert lines[-2:] == ["1 row without a value:", "   TDP  GPT-4  published  –"]
 
 
-def test_where_all_is_of_this_run_nothing_is_marked_and_where_nothing_has_a_value_nothing_folded(
-    results: pd.DataFrame,
-) -> None:
+def test_where_all_is_of_this_run_nothing_is_marked_and_of_none_folded(results: pd.DataFrame) -> None:
     ours = tables.shown(results[results.index == "this run"])
     assert "<b>" not in ours._repr_html_() and "*" not in repr(ours)
     bare = tables.shown(results[results["pass %"] == "–"])

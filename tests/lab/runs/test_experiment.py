@@ -106,7 +106,7 @@ def test_names_of_models_are_safe_in_a_folders_name(tmp_path: Path) -> None:
 # --- a run that another process writes ----------------------------------------------------------------------------
 
 
-def test_who_finds_a_run_busy_says_so_once_waits_and_goes_on_with_what_is_there_then(
+def test_who_finds_a_run_busy_waits_and_then_goes_on_with_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = Run(tmp_path / "run", manifest(2))
@@ -159,7 +159,7 @@ def test_a_run_whose_first_answers_cannot_be_read_stops_and_shows_one(server: Ch
     assert outcomes[:3] == (30, 0, 0) and outcomes.readings and outcomes.readings.malformed == 0
 
 
-def test_single_malformed_answers_are_the_agents_failures_and_their_share_is_told(
+def test_single_malformed_answers_are_failures_and_counted(
     server: ChatServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def every_fifth(request: Request) -> Response:
@@ -176,9 +176,7 @@ def test_single_malformed_answers_are_the_agents_failures_and_their_share_is_tol
 
 
 @pytest.mark.parametrize(("good", "bad", "measured"), [(1, 9, True), (1, 10, False), (0, 9, True), (20, 80, True)])
-def test_an_episode_whose_answers_can_hardly_be_read_is_not_measured(
-    tmp_path: Path, good: int, bad: int, measured: bool
-) -> None:
+def test_an_episode_of_unreadable_answers_is_not_measured(tmp_path: Path, good: int, bad: int, measured: bool) -> None:
     usage = {"realize": {"paths": {"schema": good, "malformed": bad, "failed": 3}}}
     with Run(tmp_path, manifest(1)) as opened:
         play_all(opened, lambda task: Played({"done": task}, usage), first=FirstAnswers(["schema"] * 10))

@@ -120,9 +120,7 @@ def test_a_condition_plays_only_the_benchmarks_that_it_names() -> None:
     assert results.compare()["dataset"].tolist() == ["numbers"]
 
 
-def test_a_condition_that_cannot_be_played_here_is_left_out_and_the_reason_is_told_once(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_condition_that_cannot_be_played_is_left_out_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     results = STUDY.run(options={"half:missing": "it has no sieve yet"}, workers=1)
     assert STUDY.run(options={"half:missing": "it has no sieve yet"}, workers=1).parts
     assert {method for _, method in results.parts} == {"all", "luck"} and len(results.episodes) == 2 * 2 * 6
@@ -176,9 +174,7 @@ def test_a_study_can_be_sent_to_other_processes(results: Results) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_ends_with_rows_contrasts_and_the_commands_that_play_them_again(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_command_ends_with_rows_contrasts_and_commands(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["eval", NAME, "--benchmarks", "numbers", "--conditions", "all", "--conditions", "half", "--seeds", "0,1"]
     assert main([*words, "--grid", "top=4,6"]) == 0
     text = capsys.readouterr().out
@@ -199,7 +195,7 @@ def test_a_server_is_asked_only_after_yes(capsys: pytest.CaptureFixture[str], mo
     assert "gpt-4o, toy-sieve: 12 episodes" in text and "add --yes" in text
 
 
-def test_a_sweep_over_engines_and_options_names_each_cell_and_leaves_all_rows_as_data(
+def test_a_sweep_names_each_cell_and_leaves_its_rows_as_data(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["--benchmarks", "numbers", "--conditions", "half", "--engine", "rules", "--engine", "first"]
@@ -224,9 +220,7 @@ def test_a_sweep_over_engines_and_options_names_each_cell_and_leaves_all_rows_as
         (["--out", "nowhere/rows.csv"], "--out nowhere/rows.csv: there is no folder nowhere; make it first"),
     ],
 )
-def test_wrong_words_of_the_command_are_refused(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_words_of_a_command_are_refused(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", NAME, *words]) == 2
     assert re.search(told, capsys.readouterr().err)
 
