@@ -26,9 +26,7 @@ def test_every_operator_of_the_papers_has_an_example() -> None:
     assert set(tried) == asked and len(tried) == len(asked)
 
 
-def test_it_shows_replies_answers_the_way_the_speed_and_the_price(
-    server: ChatServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_shows_replies_answers_speed_and_price(server: ChatServer, capsys: pytest.CaptureFixture[str]) -> None:
     server.behave(rejects_parameters(fitting, "temperature"))
     assert main(["try", "small?temperature=0.5"]) == 0
     printed = capsys.readouterr().out
@@ -47,9 +45,7 @@ def test_it_shows_replies_answers_the_way_the_speed_and_the_price(
     )
 
 
-def test_an_operator_without_an_answer_is_named_and_fails(
-    server: ChatServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_operator_without_answer_is_named_and_fails(server: ChatServer, capsys: pytest.CaptureFixture[str]) -> None:
     junk = chat.says("I would rather talk about kites.")
     server.behave(lambda request: junk if "procllm_verify" in str(request.body) else fitting(request))
     assert main(["try", "small"]) == 1

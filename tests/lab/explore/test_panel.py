@@ -43,35 +43,20 @@ def test_a_control_for_each_field_gives_the_dataclass_back() -> None:
 
 
 def test_a_press_that_fails_is_told_in_words_and_the_button_works_again() -> None:
-    faults: list[Exception] = [ValueError("no <b>such</b> network"), KeyError("odd")]
-    action = Action("Play", lambda: (_ for _ in ()).throw(faults.pop(0)), lambda: "3 calls")
-    assert action.button.description == "Play (3 calls)" and not action.said.value
-    action.press()
-    assert "✗ no &lt;b&gt;such&lt;/b&gt; network" in action.said.value and not action.button.disabled
-    action.press()
-    assert "KeyError: &#x27;odd&#x27;" in action.said.value
-    action.refresh()
-    assert not action.said.value
-
-
-def test_ctrl_c_stops_the_work_and_not_the_kernel() -> None:
-    def work() -> None:
-        raise KeyboardInterrupt
-
-    action = Action("Play", work, lambda: "free")
-    action.press()
-    assert "Stopped" in action.said.value and not action.button.disabled
-
-
-def test_a_price_that_cannot_be_told_disables_the_button_and_says_why() -> None:
-    prices = ["free", BadEngine("no engine"), "free"]
+    faults: list[BaseException] = [ValueError("no <b>such</b> network"), KeyError("odd"), KeyboardInterrupt()]
+    prices: list[str | Exception] = ["3 calls"] * 9
 
     def price() -> str:
         if isinstance(told := prices.pop(0), Exception):
             raise told
         return told
 
-    action = Action("Play", lambda: None, price)
+    action = Action("Play", lambda: (_ for _ in ()).throw(faults.pop(0)), price)
+    assert action.button.description == "Play (3 calls)" and not action.said.value
+    for said in ("✗ no &lt;b&gt;such&lt;/b&gt; network", "KeyError: &#x27;odd&#x27;", "Stopped"):
+        action.press()
+        assert said in action.said.value and not action.button.disabled, "Ctrl-C stops the work and not the kernel"
+    prices[:] = [BadEngine("no engine"), "free"]
     action.refresh()
     assert action.button.disabled and "no engine" in action.said.value
     action.refresh()

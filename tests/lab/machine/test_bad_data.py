@@ -198,9 +198,7 @@ def test_damaged_data_is_fetched_again(mirror: Mirror, data: Path) -> None:
     assert "blocksworld.fetched.json" in [path.name for path in data.iterdir()]
 
 
-def test_damaged_data_that_no_fetch_brings_is_put_aside(
-    mirror: Mirror, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_damaged_data_that_no_fetch_brings_is_kept(mirror: Mirror, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sha256 = datasets.known()["blocksworld"].files[FILE]
     more = Manifest({FILE: sha256, "blocksworld/plans.json": sha256}, [FILE], converted=[FILE])
     monkeypatch.setattr(datasets, "known", lambda: {"blocksworld": more})

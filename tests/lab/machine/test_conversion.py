@@ -95,16 +95,14 @@ def test_a_conversion_that_is_whole_needs_no_folder_that_can_be_written_to(model
         ("conversion.json", None, "conversion.json is not there"),
     ],
 )
-def test_a_broken_conversion_is_made_again(model: Model, file: str, bytes_: bytes | None, why: str) -> None:
+def test_a_broken_or_older_conversion_is_made_again(
+    model: Model, monkeypatch: pytest.MonkeyPatch, file: str, bytes_: bytes | None, why: str
+) -> None:
     path = converted(model, print) / file
     path.unlink() if bytes_ is None else path.write_bytes(bytes_)
     said: list[str] = []
     converted(model, said.append)
     assert why in said[0] and not fault(model)
-
-
-def test_another_version_converts_again(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    converted(model, print)
     monkeypatch.setattr(conversion, "version", lambda name: "2026.5")
     assert fault(model) == "it was made of another file, or for another version"
 
@@ -126,16 +124,14 @@ def test_another_source_or_other_weights_are_refused_and_leave_nothing(model: Mo
         ("pass", "it wrote no model"),
     ],
 )
-def test_a_conversion_that_fails_says_why_and_leaves_nothing(
-    model: Model, monkeypatch: pytest.MonkeyPatch, code: str, why: str
-) -> None:
+def test_a_failed_conversion_leaves_nothing(model: Model, monkeypatch: pytest.MonkeyPatch, code: str, why: str) -> None:
     saves(monkeypatch, code)
     with pytest.raises(NotConverted, match=why):
         converted(model, print)
     assert sorted(path.name for path in weights.folder().iterdir()) == [".toy.openvino.lock", "toy.gguf"]
 
 
-def test_after_a_kill_the_next_one_waits_for_what_is_still_being_written(
+def test_after_a_kill_the_next_waits_for_the_writer(
     model: Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"

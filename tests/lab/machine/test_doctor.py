@@ -45,18 +45,18 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
 
 def test_a_missing_part_comes_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Check("java", False, "not found", "apt-get install default-jre", optional=True), Check("wheel", True)]
-    register(monkeypatch, doctor, Entry("scienceworld", lambda: found))
+    broken = Entry("broken", ImportError("no module named jvm"))
+    register(monkeypatch, doctor, Entry("scienceworld", lambda: found), broken)
     parts = doctor.diagnose()
     text = "\n".join(doctor.lines({"scienceworld": parts["scienceworld"]}))
     assert text == (
         "scienceworld\n  java: missing, optional (not found)\n      apt-get install default-jre\n  wheel: ok"
     )
-
-
-def test_a_part_whose_check_breaks_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch, doctor, Entry("broken", ImportError("no module named jvm")))
-    (check,) = doctor.diagnose()["broken"]
-    assert not check.ok and "no module named jvm" in check.detail
+    (check,) = parts["broken"]
+    assert not check.ok and "no module named jvm" in check.detail, "a check that breaks is a finding"
+    assert doctor.healthy({"a": found}) and not doctor.healthy({"a": found, "b": [check]}), (
+        "optional ones decide nothing"
+    )
 
 
 def test_a_key_is_never_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
@@ -65,11 +65,6 @@ def test_a_key_is_never_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     printed = capsys.readouterr()
     assert "OPENAI_API_KEY: ok (set)" in printed.out
     assert "very-secret" not in printed.out + printed.err
-
-
-def test_only_what_is_not_optional_decides() -> None:
-    assert doctor.healthy({"a": [Check("x", False, optional=True), Check("y", True)]})
-    assert not doctor.healthy({"a": [Check("x", False)]})
 
 
 def test_pins_are_read_past_comments_and_those_for_another_machine_are_not_missed_on_this_one(tmp_path: Path) -> None:
@@ -95,19 +90,13 @@ def test_the_doctor_takes_the_pythons_of_pyproject(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_dataset_is_fetched_once_into_its_own_folder(toy: Dataset, capsys: pytest.CaptureFixture) -> None:
+    (check,) = [check for check in doctor.own_checks() if check.what == "dataset toy"]
+    assert (check.ok, check.optional, check.fix) == (False, True, "python -m lab data fetch toy")
     assert main(["data"]) == 0
     assert "toy: one small file (not here)" in capsys.readouterr().out
     assert main(["data", "fetch", "toy"]) == 0
     assert "downloading" in capsys.readouterr().out and toy.present(toy.folder)
     assert main(["data", "fetch", "toy"]) == 0
     assert "already in" in capsys.readouterr().out
-
-
-def test_an_unknown_dataset_is_answered_with_the_names(toy: Dataset, capsys: pytest.CaptureFixture) -> None:
     assert main(["data", "fetch", "toys"]) == 2
     assert "no dataset 'toys'; there are: toy" in capsys.readouterr().err
-
-
-def test_the_doctor_says_which_datasets_are_here(toy: Dataset) -> None:
-    (check,) = [check for check in doctor.own_checks() if check.what == "dataset toy"]
-    assert (check.ok, check.optional, check.fix) == (False, True, "python -m lab data fetch toy")

@@ -23,9 +23,7 @@ def took(tokens: int, usd: float | None) -> dict[str, Any]:
     return {"validate": {"tokens_in": tokens, "tokens_out": 10, "usd": usd}}
 
 
-def test_the_line_says_how_far_it_is_what_it_waits_for_what_it_cost_and_how_long_it_takes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_line_says_progress_waits_cost_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 10_000, 60))
     monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(clock)))
     bar = progress.Bar(10_000, "sdp made -Validate", done=9_990)
@@ -62,9 +60,7 @@ def test_a_terminal_has_one_line_that_is_rewritten() -> None:
     assert shown.count("\n") == 1 and shown.endswith("\r\n") and "\runits 3/3" in shown
 
 
-def test_a_log_gets_the_first_and_the_last_line_and_what_is_noted(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_log_gets_the_first_and_the_last_line_and_what_is_noted(capsys: pytest.CaptureFixture[str]) -> None:
     with progress.bar(50, "units") as bar:
         for _ in range(40):
             bar.update()

@@ -78,7 +78,7 @@ with asking.Run(pathlib.Path(folder), asking.manifest(4, engine, address)) as ru
     ("behave", "workers"),
     [(chat.echoes_key, 1), (chat.echoes_key, 2), (echoes_wrongly, 2), (echoes_and_is_busy, 1), (answers, 1)],
 )
-def test_a_key_is_in_no_file_and_in_no_output(
+def test_a_key_is_in_no_file_or_output(
     tmp_path: Path, server: ChatServer, behave: chat.Behaviour, workers: int
 ) -> None:
     server.behave(behave)
@@ -106,9 +106,7 @@ def test_a_key_is_in_no_traceback_and_in_no_log(
     assert found("".join(traceback.format_exception(caught.value)), pickle.dumps(caught.value), caplog.text) == []
 
 
-def test_a_key_is_in_no_pickle_of_an_endpoint_that_was_used(
-    server: ChatServer, prompt: Prompt, cache: AnswerCache
-) -> None:
+def test_a_key_is_in_no_pickle_of_a_used_endpoint(server: ChatServer, prompt: Prompt, cache: AnswerCache) -> None:
     server.behave(answers)
     backbone = connect("small", cache=cache)
     backbone.ask(prompt, box=1)

@@ -44,23 +44,19 @@ def hammer(cache: AnswerCache, worker: int) -> None:
         assert kept == cache.get(str(key)) and len(kept["text"]) == 500
 
 
-def test_an_unknown_key_is_none_and_a_known_one_its_value(cache: AnswerCache) -> None:
+def test_the_first_value_of_a_key_stays_and_each_get_gives_a_fresh_object(
+    cache: AnswerCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert cache.get("a") is None
-    cache.put("a", {"text": "Zürich \ud800"})
-    assert cache.get("a") == {"text": "Zürich \ud800"}
-    assert len(cache) == 1
-
-
-def test_the_first_value_stays_and_is_what_put_returns(cache: AnswerCache) -> None:
-    assert cache.put("a", 1) == 1
-    assert cache.put("a", 2) == 1
-    assert cache.get("a") == 1
-
-
-def test_each_get_gives_a_fresh_object(cache: AnswerCache) -> None:
-    cache.put("a", {"list": [1]})
+    value = {"text": "Zürich \ud800", "list": [1]}
+    assert cache.put("a", value) == cache.put("a", 2) == value
     cache.get("a")["list"].append(2)
-    assert cache.get("a") == {"list": [1]}
+    assert cache.get("a") == value and len(cache) == 1
+    copy = pickle.loads(pickle.dumps(cache))
+    assert (copy.path, copy.get("a")) == (cache.path, value)
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "mine.sqlite"))
+    AnswerCache().put("a", 1)
+    assert (tmp_path / "mine.sqlite").is_file()
 
 
 @pytest.mark.slow
@@ -112,20 +108,6 @@ def test_threads_share_a_connection_and_take_turns(cache: AnswerCache) -> None:
         assert len(os.listdir("/proc/self/fd")) <= before + 2
 
 
-def test_a_pickled_cache_reads_the_same_file(cache: AnswerCache) -> None:
-    cache.put("a", 1)
-    copy = pickle.loads(pickle.dumps(cache))
-    assert (copy.path, copy.get("a")) == (cache.path, 1)
-
-
-def test_the_default_file_is_the_one_that_the_environment_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "mine.sqlite"))
-    AnswerCache().put("a", 1)
-    assert (tmp_path / "mine.sqlite").is_file()
-
-
 @pytest.mark.slow
 @settings(max_examples=50)
 @given(st.dictionaries(st.text(), values, max_size=5))
@@ -149,9 +131,7 @@ def test_processes_and_threads_that_ask_the_same_ask_the_server_once(server: Cha
     assert sum(not answer.cached for answer in asked) == 20
 
 
-def test_where_the_first_asker_fails_the_next_one_asks(
-    server: ChatServer, cache: AnswerCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_one_fails_the_next_asks(server: ChatServer, cache: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:
     server.behave(lambda request: chat.answer(GOOD))
     server.script(chat.Response(**vars(chat.refuses()) | {"delay": 0.2}))
     model = connect("small", cache=cache)
@@ -200,15 +180,12 @@ def test_the_lock_of_a_killed_process_is_taken_over_at_once(cache: AnswerCache) 
         assert 0.2 < seconds_to_lock(cache, KEY, 30) < 5
 
 
-def test_a_stopped_process_holds_the_others_up_for_a_stated_time_only(cache: AnswerCache) -> None:
+def test_a_stopped_process_or_a_thread_holds_the_others_up_for_a_stated_time_only(cache: AnswerCache) -> None:
     with holder(cache, KEY) as process:
         os.kill(process.pid, signal.SIGSTOP)
         assert 0.3 < seconds_to_lock(cache, KEY, 0.3) < 5
-
-
-def test_a_thread_too_waits_for_a_stated_time_only(cache: AnswerCache) -> None:
-    with cache.single_flight(KEY, 1.0), ThreadPoolExecutor(1) as pool:
-        assert 0.3 < pool.submit(seconds_to_lock, cache, KEY, 0.3).result() < 5
+    with cache.single_flight(OTHER, 1.0), ThreadPoolExecutor(1) as pool:
+        assert 0.3 < pool.submit(seconds_to_lock, cache, OTHER, 0.3).result() < 5
 
 
 def test_whoever_asks_another_question_does_not_wait(cache: AnswerCache) -> None:
@@ -223,7 +200,7 @@ def test_an_answer_that_comes_while_waiting_is_taken(cache: AnswerCache) -> None
             assert known == "late"
 
 
-def test_the_progress_line_says_that_another_asks(
+def test_that_another_asks_is_told(
     cache: AnswerCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("lab.models.cache.SILENT", 0.05)
@@ -235,15 +212,7 @@ def test_the_progress_line_says_that_another_asks(
 # --- files that cannot be used ----------------------------------------------------------------------------------
 
 
-def test_a_file_that_is_no_database_stops_with_what_to_do_and_asks_nothing(server: ChatServer, tmp_path: Path) -> None:
-    path = tmp_path / "answers.sqlite"
-    path.write_bytes(b"not a database, but long enough to be read as the header of one" * 20)
-    with pytest.raises(Unavailable, match=rf"{path} cannot be used: file is not a database.*delete it.*LAB_CACHE"):
-        connect("small", cache=AnswerCache(path)).ask(ASK, box=1)
-    assert server.count == 0
-
-
-def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
+def test_an_answer_that_cannot_be_kept_is_given(
     server: ChatServer, cache: AnswerCache, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.behave(lambda request: chat.answer(GOOD))
@@ -275,19 +244,26 @@ def test_a_row_that_was_edited_is_asked_again_and_told_in_the_summary(
     assert capsys.readouterr().err.count(f"5 damaged rows of the cache {cache.path} (") == 1
 
 
+NO_DATABASE = b"not a database, but long enough to be read as the header of one" * 20
+
+
 @pytest.mark.parametrize(
     ("spoil", "remedy"),
     [
         (lambda path: path.mkdir(), "make it a file that you may write"),
         (lambda path: path.symlink_to(path), "make it a file that you may write"),
         (lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(5000)), "delete it"),
+        (lambda path: path.write_bytes(NO_DATABASE), "file is not a database.*delete it"),
     ],
 )
-def test_a_file_that_cannot_be_used_says_what_to_do(tmp_path: Path, spoil: Any, remedy: str) -> None:
+def test_a_file_that_cannot_be_used_says_what_to_do_and_nothing_is_asked(
+    server: ChatServer, tmp_path: Path, spoil: Any, remedy: str
+) -> None:
     path = tmp_path / "answers.sqlite"
     spoil(path)
     with pytest.raises(Unavailable, match=f"{path} cannot be used: .*{remedy}.*LAB_CACHE"):
-        AnswerCache(path).get(KEY)
+        connect("small", cache=AnswerCache(path)).ask(ASK, box=1)
+    assert server.count == 0
 
 
 def test_a_cache_that_another_process_holds_is_named(cache: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:

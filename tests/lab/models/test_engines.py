@@ -13,52 +13,35 @@ from lab.models.servers import MissingKey
 
 
 @pytest.mark.parametrize(
-    ("text", "engine"),
+    ("text", "fields"),
     [
-        ("rules", Engine("rules", "rules", "rules")),
-        (" rules\n", Engine("rules", "rules", "rules")),
-        ("rules@0.7", Engine("rules@0.7", "rules", "rules", 0.7)),
-        ("oracle", Engine("oracle", "rules", "oracle")),
-        ("oracle@0.7", Engine("oracle@0.7", "rules", "oracle", 0.7)),
-        ("rules@0.7?seed=3", Engine("rules@0.7?seed=3", "rules", "rules", 0.7, {"seed": 3})),
-        ("rules?judge=gpt-5.2", Engine("rules?judge=gpt-5.2", "rules", "rules", 1.0, {"judge": "gpt-5.2"})),
-        ("replay:runs/a b", Engine("replay:runs/a b", "replay", "runs/a b")),
-        ("llama3:8b", Engine("llama3:8b", "endpoint", "llama3:8b")),
-        ("meta/Llama-3?top_p=1", Engine("meta/Llama-3?top_p=1", "endpoint", "meta/Llama-3", options={"top_p": 1.0})),
-        (
-            "m?reasoning_effort=low",
-            Engine("m?reasoning_effort=low", "endpoint", "m", options={"reasoning_effort": "low"}),
-        ),
+        ("rules", ("rules", "rules")), (" rules\n", ("rules", "rules")), ("rules@0.7", ("rules", "rules", 0.7)),
+        ("oracle", ("rules", "oracle")), ("oracle@0.7", ("rules", "oracle", 0.7)),
+        ("rules@0.7?seed=3", ("rules", "rules", 0.7, {"seed": 3})),
+        ("rules?judge=gpt-5.2", ("rules", "rules", 1.0, {"judge": "gpt-5.2"})),
+        ("replay:runs/a b", ("replay", "runs/a b")), ("llama3:8b", ("endpoint", "llama3:8b")),
+        ("meta/Llama-3?top_p=1", ("endpoint", "meta/Llama-3", 1.0, {"top_p": 1.0})),
+        ("m?reasoning_effort=low", ("endpoint", "m", 1.0, {"reasoning_effort": "low"})),
     ],
-)
-def test_an_engine_string_reads_as(text: str, engine: Engine) -> None:
-    assert parse(text) == engine
+)  # fmt: skip
+def test_an_engine_string_reads_as(text: str, fields: tuple) -> None:
+    assert parse(text) == Engine(text.strip(), *fields)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "empty"),
-        ("?seed=1", "empty"),
-        ("rules@", "between 0 and 1"),
-        ("oracle@2", "between 0 and 1"),
-        ("rules@1.1", "between 0 and 1"),
-        ("rules@nan", "between 0 and 1"),
-        ("rules?temperature=1", "temperature.*seed"),
-        ("rules?certify=-1", "certify=-1.0 is no probability"),
+        ("", "empty"), ("?seed=1", "empty"), ("rules@", "between 0 and 1"), ("oracle@2", "between 0 and 1"),
+        ("rules@1.1", "between 0 and 1"), ("rules@nan", "between 0 and 1"),
+        ("rules?temperature=1", "temperature.*seed"), ("rules?certify=-1", "certify=-1.0 is no probability"),
         ("rules?judge=GPT-5.2&reject=0", "a judge has both error rates"),
-        ("rules?judge=gpt-5.1", "no judge 'gpt-5.1'; did you mean 'GPT-5.2'"),
-        ("replay:", "folder of a run"),
-        ("replay:x?seed=1", "without options"),
-        ("m?temprature=1", "'temprature'.*temperature"),
-        ("m?temperature=hot", "temperature='hot' is not a number"),
-        ("m?temperature=nan", "not a number"),
-        ("m?max_tokens=1.5", "not a whole number"),
-        ("m?reasoning_effort=", "not a word"),
-        ("m?=", "Unknown engine option ''"),
-        ("m?&", "name=value"),
+        ("rules?judge=gpt-5.1", "no judge 'gpt-5.1'; did you mean 'GPT-5.2'"), ("replay:", "folder of a run"),
+        ("replay:x?seed=1", "without options"), ("m?temprature=1", "'temprature'.*temperature"),
+        ("m?temperature=hot", "temperature='hot' is not a number"), ("m?temperature=nan", "not a number"),
+        ("m?max_tokens=1.5", "not a whole number"), ("m?reasoning_effort=", "not a word"),
+        ("m?=", "Unknown engine option ''"), ("m?&", "name=value"),
     ],
-)
+)  # fmt: skip
 def test_a_bad_engine_string_is_refused_by_name(text: str, message: str) -> None:
     with pytest.raises(BadEngine, match=message):
         parse(text)
@@ -100,9 +83,7 @@ def test_single_operators_have_engines_of_their_own() -> None:
         ("rules, Act: gpt-4o", {"ACT": "small"}, "rules, Act: small"),
     ],
 )
-def test_engines_by_operator_are_one_string_in_its_shortest_form(
-    engine: str, others: dict[str, str], shortest: str
-) -> None:
+def test_engines_by_operator_are_one_shortest_string(engine: str, others: dict[str, str], shortest: str) -> None:
     assert str(engines.routed(engine, others, ("act", "verify"), "it")) == shortest
 
 
@@ -138,23 +119,18 @@ def test_an_address_without_a_scheme_is_refused_and_not_repeated(monkeypatch: py
 @pytest.mark.parametrize(
     ("text", "seed", "seeded", "evidence"),
     [
-        ("rules", 3, "rules", "measured"),
-        ("rules@1", 3, "rules@1", "measured"),
-        ("rules@0.7", 0, "rules@0.7", "simulated"),
-        ("rules@0.7", 3, "rules@0.7?seed=3", "simulated"),
+        ("rules", 3, "rules", "measured"), ("rules@1", 3, "rules@1", "measured"),
+        ("rules@0.7", 0, "rules@0.7", "simulated"), ("rules@0.7", 3, "rules@0.7?seed=3", "simulated"),
         ("rules@0.7?seed=5", 3, "rules@0.7?seed=5", "simulated"),
         ("rules?reject=.1", 3, "rules?reject=.1&seed=3", "simulated"),
-        ("small?temperature=1", 3, "small?temperature=1", "measured"),
-        ("local", 3, "local", "measured"),
+        ("small?temperature=1", 3, "small?temperature=1", "measured"), ("local", 3, "local", "measured"),
         ("rules@0.7, Act: rules", 3, "rules@0.7?seed=3, Act: rules", "simulated"),
         ("gpt-4o, Act: rules@0.7", 3, "gpt-4o, Act: rules@0.7?seed=3", "simulated"),
         ("rules@0.9, Act: gpt-4o", 0, "rules@0.9, Act: gpt-4o", "simulated"),
         ("gpt-4o, Act: oracle", 3, "gpt-4o, Act: oracle", "simulated"),
         ("gpt-4o, Act: rules", 3, "gpt-4o, Act: rules", "measured"),
     ],
-)
-def test_a_seed_is_that_of_noise_and_noise_makes_numbers_simulated(
-    text: str, seed: int, seeded: str, evidence: str
-) -> None:
+)  # fmt: skip
+def test_a_seed_is_of_noise_and_noise_makes_it_simulated(text: str, seed: int, seeded: str, evidence: str) -> None:
     assert engines.seeded(text, seed) == seeded
     assert engines.parse(text).evidence == evidence

@@ -69,9 +69,7 @@ def test_it_ends_at_a_stop_text_also_where_the_server_knows_none(server: ChatSer
 @pytest.mark.parametrize(
     ("response", "why"), [(chat.empty(), EMPTY), (chat.cut_by_length("Thought: it"), CUT), (chat.says(STOP), EMPTY)]
 )
-def test_what_is_no_answer_is_told_at_once(
-    server: ChatServer, model: Ledger, response: chat.Response, why: str
-) -> None:
+def test_no_answer_is_told_at_once(server: ChatServer, model: Ledger, response: chat.Response, why: str) -> None:
     server.behave(lambda request: response)
     with pytest.raises(MalformedAnswer, match=why):
         model.ask(TELL, box=1)

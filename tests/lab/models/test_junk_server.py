@@ -42,9 +42,7 @@ def test_there_are_enough_kinds_of_junk_and_those_tested_here_are_among_them() -
     assert len(set(names)) == len(names) >= 90 and set(SOME) <= set(names)
 
 
-def test_a_failed_episode_is_played_again_on_a_mended_server_where_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_episode_is_played_again_where_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (junk,) = (junk for junk in kinds() if junk.name == "text: prose")
     with JunkServer(junk) as server:
         for name, value in {"OPENAI_BASE_URL": server.address, "LAB_RUNS": str(tmp_path)}.items():

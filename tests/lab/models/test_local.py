@@ -75,15 +75,7 @@ def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_local_model_takes_an_endpoints_options_and_threads() -> None:
-    engine = parse("local:qwen2.5-coder-1.5b?max_tokens=64&threads=2")
-    assert engine.name == "qwen2.5-coder-1.5b"
-    assert engine.options == LOCAL_OPTIONS | {"max_tokens": 64, "threads": 2}
-
-
-def test_what_is_missing_is_named_with_the_two_lines_that_add_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_missing_is_named_with_the_lines_that_add_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_MODELS", str(tmp_path))
     monkeypatch.setattr(local, "find_spec", lambda name: None)
     with pytest.raises(MissingLocal) as caught:
@@ -99,13 +91,10 @@ def test_what_is_missing_is_named_with_the_two_lines_that_add_it(
 @pytest.mark.parametrize(
     ("system", "machine", "flags", "why"),
     [
-        ("Linux", "x86_64", "fpu avx2", ""),
-        ("Linux", "x86_64", "fpu avx", "AVX2, which this processor lacks"),
-        ("Linux", "aarch64", "fpu", ""),
-        ("Darwin", "arm64", "", ""),
-        ("Darwin", "x86_64", "", "Darwin on x86_64"),
+        ("Linux", "x86_64", "fpu avx2", ""), ("Linux", "x86_64", "fpu avx", "AVX2, which this processor lacks"),
+        ("Linux", "aarch64", "fpu", ""), ("Darwin", "arm64", "", ""), ("Darwin", "x86_64", "", "Darwin on x86_64"),
     ],
-)
+)  # fmt: skip
 def test_a_machine_that_openvino_cannot_run_on_is_told_so(
     monkeypatch: pytest.MonkeyPatch, system: str, machine: str, flags: str, why: str
 ) -> None:
@@ -123,17 +112,10 @@ def test_a_machine_that_openvino_cannot_run_on_is_told_so(
         ("local:smollm2-135m?runtime=llama.cpp", "runtime=llama.cpp is of recordings alone"),
     ],
 )
-def test_where_it_cannot_answer_it_says_what_else_can(
-    pretended: Path, monkeypatch: pytest.MonkeyPatch, engine: str, why: str
-) -> None:
+def test_it_says_what_else_can_answer(pretended: Path, monkeypatch: pytest.MonkeyPatch, engine: str, why: str) -> None:
     monkeypatch.setattr(local, "unsupported", lambda: "this processor lacks AVX2" if engine.endswith("m") else "")
     with pytest.raises(MissingLocal, match=f"{why}.*llama-server.*export OPENAI_BASE_URL="):
         connect(engine)
-
-
-def test_a_runtime_that_there_never_was_is_refused() -> None:
-    with pytest.raises(BadEngine, match="runtime=openvno: leave it out"):
-        parse("local?runtime=openvno")
 
 
 def test_keys_name_the_pinned_file_and_openvinos_version_and_not_what_belongs_to_the_machine(
@@ -195,16 +177,17 @@ def test_what_keeps_a_model_from_loading_is_told_with_what_to_do(
         connect(SMALL, cache=None).ask(ASK, box=1)
 
 
-def test_free_memory_is_a_plausible_number_of_bytes_or_unknown() -> None:
-    free = local.free_memory()
-    assert free is None or 2**20 < free < 2**50
-
-
-def test_unknown_models_and_models_that_answer_nothing_are_refused() -> None:
+def test_a_local_model_takes_an_endpoints_options_and_what_there_is_not_is_refused() -> None:
+    engine = parse("local:qwen2.5-coder-1.5b?max_tokens=64&threads=2")
+    assert engine.name == "qwen2.5-coder-1.5b"
+    assert engine.options == LOCAL_OPTIONS | {"max_tokens": 64, "threads": 2}
     with pytest.raises(ValueError, match="smollm2-135m"):
         connect("local:gpt-9")
     with pytest.raises(BadEngine, match="mpnet is for embeddings.*local:smollm2-135m"):
         connect("local:mpnet")
+    with pytest.raises(BadEngine, match="runtime=openvno: leave it out"):
+        parse("local?runtime=openvno")
+    assert (free := local.free_memory()) is None or 2**20 < free < 2**50, "a plausible number of bytes, or unknown"
 
 
 def test_a_file_other_than_the_pinned_one_answers_nothing(pretended: Path) -> None:

@@ -110,15 +110,10 @@ def test_common_slips_are_repaired_and_booked_as_repaired(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"shelf": 3}', "why: Field required"),
-        ('{"shelf": "top", "why": ""}', "shelf: .*integer"),
-        ('{"shelf": 3, "why": "", "also": 1}', "also: Extra"),
-        ("no idea", "no JSON object"),
-        ("3", "no JSON object"),
-        ('{"shelf": 3, "why": "it is free"', "cut off"),
-        ('{"why": "it is free", "shelf": 3', "cut off"),
-        ('[{"shelf": 3, "why": "it is free"}', "cut off"),
-        ("{'shelf': 3, 'why': 'it is {free}", "cut off"),
+        ('{"shelf": 3}', "why: Field required"), ('{"shelf": "top", "why": ""}', "shelf: .*integer"),
+        ('{"shelf": 3, "why": "", "also": 1}', "also: Extra"), ("no idea", "no JSON object"), ("3", "no JSON object"),
+        ('{"shelf": 3, "why": "it is free"', "cut off"), ('{"why": "it is free", "shelf": 3', "cut off"),
+        ('[{"shelf": 3, "why": "it is free"}', "cut off"), ("{'shelf': 3, 'why': 'it is {free}", "cut off"),
         (f"<think>Perhaps {json.dumps(GOOD)}, or", "cut off"),
         ('{"shelf": 1, "why": "a"} {"shelf": 2, "why": "a"}', "differ"),
         ('{"shelf": 1, "why": "a"} No: {"shelf": 2 or 3, "why": "a"}', "not JSON"),
@@ -126,7 +121,7 @@ def test_common_slips_are_repaired_and_booked_as_repaired(text: str) -> None:
         ("{'shelf': 1, 'why': 'a', 'why': 'b'}", "more than one key 'why'"),
         ('{"shelf": true, "why": "a"}', "shelf: .*integer"),
     ],
-)
+)  # fmt: skip
 def test_a_malformed_answer_says_what_is_wrong(text: str, message: str) -> None:
     with pytest.raises(MalformedAnswer, match=message):
         parse(text, Placing)
@@ -181,7 +176,7 @@ def parts_of(value: Any) -> Iterator[Any]:
 @pytest.mark.slow
 @settings(max_examples=300)
 @given(written, st.lists(st.tuples(st.floats(0, 1), st.sampled_from(FRAGMENTS)), max_size=3))
-def test_every_text_and_number_of_an_answer_is_whole_in_what_was_written(
+def test_texts_and_numbers_of_an_answer_are_whole_in_what_was_written(
     text: str, spoilt: list[tuple[float, str]]
 ) -> None:
     for at, fragment in spoilt:

@@ -20,10 +20,11 @@ from lab.models.prompts import AnswerModel, Fields, FreeText, Listing, Prompt, c
 
 
 def test_a_render_is_the_standing_rules_then_the_question(prompt: Prompt) -> None:
-    system, user = prompt.render(prompt.fill(box=3, labels=["fragile", "<glass>"]))
+    system, user = prompt.render(prompt.fill(box=3, labels=["fragile", "<glass>", "a\ud800b"]))
     assert system["role"] == "system" and user["role"] == "user"
-    assert user["content"] == "Box 3, fragile, <glass>. Which shelf?"
+    assert user["content"] == "Box 3, fragile, <glass>, a?b. Which shelf?", "no request can carry half a character"
     assert system["content"].startswith("You put boxes on shelves.")
+    assert prompt.schema["additionalProperties"] is False and prompt.schema["required"] == ["shelf", "why"]
 
 
 def test_the_keys_of_the_answer_are_said_in_words_too(prompt: Prompt) -> None:
@@ -58,15 +59,6 @@ def test_any_text_reaches_the_model_as_it_is(labels: list[str]) -> None:
     assert all(label in content for label in labels)
 
 
-def test_text_that_no_request_can_carry_is_shown_as_a_question_mark(prompt: Prompt) -> None:
-    assert prompt.render(prompt.fill(box=1, labels=["a\ud800b"]))[1]["content"] == "Box 1, a?b. Which shelf?"
-
-
-def test_the_schema_is_what_strict_servers_ask_for(prompt: Prompt) -> None:
-    assert prompt.schema["additionalProperties"] is False
-    assert prompt.schema["required"] == ["shelf", "why"]
-
-
 def test_an_answer_holds_no_number_that_json_lacks() -> None:
     class Score(AnswerModel):
         score: float
@@ -94,9 +86,6 @@ def test_a_choice_is_one_of_the_listed_options_and_no_other() -> None:
     with pytest.raises(MalformedAnswer):
         parse('{"choice": "south"}', asked.answer)
     assert asked is DOORS.narrowed(DOORS.fill(room=2, doors=["north", 'the "red" one']))
-
-
-def test_nothing_to_choose_from_is_an_error_that_names_the_field() -> None:
     with pytest.raises(ValueError, match="doors is empty"):
         DOORS.narrowed(DOORS.fill(room=1, doors=[]))
 

@@ -64,6 +64,8 @@ def test_what_fits_or_has_no_context_to_fit_stays_as_it_is() -> None:
     assert fitted(DIARY, fields, engines.parse("rules"))[0] is fields
     assert fitted(DIARY, fields, engines.parse("small?context=9000"))[0] is fields
     assert rendered(DIARY, {"days": DAYS}, engines.parse("small?context=9000")).cut is False
+    unshortened = replace(DIARY, shorten=None)  # no part of what a prompt is
+    assert unshortened == DIARY and hash(unshortened) == hash(DIARY)
 
 
 def test_a_prompt_is_cut_to_the_context_less_the_answer_and_shows_it(server: ChatServer) -> None:
@@ -120,16 +122,8 @@ def test_a_prompt_of_which_nothing_more_may_go_is_refused(server: ChatServer, sh
     with pytest.raises(PromptTooLong, match=r"tests\.diary.* takes about \d+ tokens.*context=400, 50 of it for"):
         connect(ENGINE, cache=None).ask(replace(DIARY, shorten=shorten), days=DAYS)
     assert server.count == 0
-
-
-def test_the_newest_day_alone_may_be_too_long() -> None:
     with pytest.raises(PromptTooLong, match="also when all that may go is left out"):
         rendered(DIARY, {"days": (*DAYS, "rain " * 1000)}, engines.parse(ENGINE))
-
-
-def test_how_a_prompt_is_shortened_is_no_part_of_what_it_is() -> None:
-    assert replace(DIARY, shorten=None) == DIARY
-    assert hash(replace(DIARY, shorten=None)) == hash(DIARY)
 
 
 def test_a_narrow_answer_is_that_of_the_fields_that_are_sent() -> None:

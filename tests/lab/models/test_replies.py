@@ -173,7 +173,7 @@ FILTERED = {
 
 
 @pytest.mark.parametrize("error", FILTERED.values(), ids=FILTERED)
-def test_a_question_that_a_filter_refuses_is_a_refusal_and_is_asked_once(
+def test_a_filtered_question_is_refused_and_asked_once(
     server: ChatServer, prompt: Prompt, error: dict[str, Any]
 ) -> None:
     with pytest.raises(RefusedAnswer):
@@ -191,25 +191,20 @@ def test_an_answer_without_content_at_the_limit_names_the_limit(server: ChatServ
     ("sent", "quote"),
     [(b'{"choices": null}', "choices"), (b'{"error": {"message": "too long", "code": 400}}', "too long")],
 )
-def test_a_whole_body_that_is_no_answer_ends_at_once_and_is_quoted(
+def test_a_body_that_is_no_answer_is_quoted_at_once(
     server: ChatServer, prompt: Prompt, sent: bytes, quote: str
 ) -> None:
     with pytest.raises(EndpointError, match=quote):
         ask(server, prompt, chat.Response(body=sent))
     assert server.count <= 5  # bound in each way, and a small one, which tells whether others are answered
-
-
-def test_one_such_body_costs_no_other_request(server: ChatServer, prompt: Prompt) -> None:
     server.script(chat.Response(body=b"[1, 2]"))
     with pytest.raises(EndpointError, match=r"\[1, 2\]") as caught:
         ask(server, prompt, chat.answer(GOOD))
-    assert not isinstance(caught.value, Unavailable)
+    assert not isinstance(caught.value, Unavailable), "one such body costs no other request"
 
 
 @pytest.mark.parametrize("header", ["retry-after", "retry-after-ms"])
-def test_a_server_that_asks_for_no_wait_for_ever_is_asked_ever_more_rarely(
-    server: ChatServer, prompt: Prompt, header: str
-) -> None:
+def test_a_server_that_asks_for_no_wait_is_asked_more_rarely(server: ChatServer, prompt: Prompt, header: str) -> None:
     began, times = time.monotonic(), list[float]()
 
     def busy(request: chat.Request) -> chat.Response:

@@ -86,18 +86,6 @@ def test_another_process_draws_the_same_noise() -> None:
     assert json.loads(told) == sorted(corrupted(connect("rules@0.5"), range(200)))
 
 
-def test_a_prompt_without_a_rule_says_how_to_register_one(prompt: Prompt) -> None:
-    with pytest.raises(NoRule, match=r"tests\.other.*@lab\.models\.rules\.rule"):
-        connect("rules").ask(replace(prompt, name="tests.other"), box=1)
-
-
-def test_noise_that_nobody_has_defined_says_how_to(prompt: Prompt) -> None:
-    quiet = replace(prompt, name="tests.quiet")
-    rule(quiet)(place)
-    with pytest.raises(LookupError, match=r"tests\.quiet.*@lab\.models\.rules\.corruption"):
-        connect("rules@0").ask(quiet, box=1)
-
-
 def test_the_noise_of_a_choice_is_another_option_and_one_option_leaves_none() -> None:
     doors = choice("tests.noisy doors", "1", "realize", "", "{{ doors }}", "doors", doors=list[str])
     rule(doors)(lambda seen: Choice(choice=seen.doors[0]))
@@ -108,9 +96,15 @@ def test_the_noise_of_a_choice_is_another_option_and_one_option_leaves_none() ->
     assert (alone.value.choice, alone.call.path) == ("a", "rules")
 
 
-def test_a_second_rule_for_a_prompt_is_refused(prompt: Prompt) -> None:
-    with pytest.raises(ValueError, match=r"tests\.place has a rule already: place"):
-        rule(prompt)(lambda fields: None)
+def test_a_missing_rule_or_noise_says_how_to_register_one_and_a_second_is_refused(prompt: Prompt) -> None:
+    quiet = replace(prompt, name="tests.quiet")
+    with pytest.raises(NoRule, match=r"tests\.quiet.*@lab\.models\.rules\.rule"):
+        connect("rules").ask(quiet, box=1)
+    rule(quiet)(place)
+    with pytest.raises(LookupError, match=r"tests\.quiet.*@lab\.models\.rules\.corruption"):
+        connect("rules@0").ask(quiet, box=1)
+    with pytest.raises(ValueError, match=r"tests\.quiet has a rule already: place"):
+        rule(quiet)(lambda fields: None)
 
 
 def wrong_verdicts(engine: str, right: bool, boxes: range = BOXES) -> int:
@@ -198,9 +192,7 @@ print("standins.procllm.agent" in sys.modules)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("installed", ["with", "without"])
-def test_a_stand_in_is_imported_when_its_prompt_is_first_asked_and_missed_where_it_is_not_installed(
-    installed: str,
-) -> None:
+def test_a_stand_in_is_imported_when_first_asked_and_missed_where_not_installed(installed: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", STAND_INS, installed], cwd=ROOT, capture_output=True, text=True, check=True
     )

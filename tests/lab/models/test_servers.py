@@ -43,7 +43,7 @@ def asked(engine: str, prompt: Prompt, boxes: int = 1, **about: Any) -> Backbone
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [400, 404, 422, 500, 501])
 @pytest.mark.parametrize("way_", ["tool", "json_object", "text"])
-def test_a_server_is_asked_by_the_strictest_way_that_it_takes(
+def test_the_strictest_way_that_a_server_takes_is_used(
     server: ChatServer, prompt: Prompt, way_: str, status: int
 ) -> None:
     server.behave(takes(right, way_, status=status))
@@ -52,19 +52,13 @@ def test_a_server_is_asked_by_the_strictest_way_that_it_takes(
     assert backbone.server.bindings == {"tests.place": way_}  # type: ignore[attr-defined]
 
 
-def test_what_two_prompts_found_out_is_where_others_begin(server: ChatServer, prompt: Prompt) -> None:
+def test_what_two_prompts_found_out_is_where_others_and_other_engines_begin(server: ChatServer, prompt: Prompt) -> None:
     server.behave(takes(right, "tool"))
     for number in range(4):
         asked("small", prompt, name=f"tests.{number}")
+    asked("small?temperature=0.5", prompt, name="tests.0")
     ways = [way(request) for request in server.requests]
-    assert ways == ["json_schema", "tool", "json_schema", "tool", "tool", "tool"]
-
-
-def test_other_engines_of_the_process_know_what_the_server_takes(server: ChatServer, prompt: Prompt) -> None:
-    server.behave(takes(right, "tool"))
-    asked("small", prompt)
-    asked("small?temperature=0.5", prompt)
-    assert [way(request) for request in server.requests] == ["json_schema", "tool", "tool"]
+    assert ways == ["json_schema", "tool", "json_schema", "tool", "tool", "tool", "tool"]
 
 
 def test_an_odd_schema_costs_no_other_prompt_its_schema(server: ChatServer, prompt: Prompt) -> None:
@@ -82,10 +76,13 @@ def test_a_server_that_ignores_a_schema_is_asked_by_a_tool_from_then_on(server: 
     assert [way(request) for request in server.requests] == ["json_schema", "json_schema", "tool"]
 
 
-def test_one_answer_in_prose_costs_no_schema(server: ChatServer, prompt: Prompt) -> None:
+def test_an_answer_in_prose_or_an_overload_costs_no_schema(server: ChatServer, prompt: Prompt) -> None:
     prose = chat.in_prose(SHELF)
     server.script(prose, right, prose, prose, prose, right)
     asked("small", prompt, 6)
+    server.behave(right)
+    server.script(*[chat.status(500)] * 6)
+    asked("small?patience=5", prompt, 2)
     assert {way(request) for request in server.requests} == {"json_schema"}
 
 
@@ -98,16 +95,7 @@ def test_a_server_that_ignores_all_is_asked_plainly_in_the_end(server: ChatServe
     assert [way(request) for request in server.requests[6:]] == ["tool"] * 3
 
 
-def test_an_overload_costs_no_schema(server: ChatServer, prompt: Prompt) -> None:
-    server.script(right)
-    server.behave(right)
-    asked("small?patience=5", prompt)
-    server.script(*[chat.status(500)] * 6)
-    asked("small?patience=5", prompt, 2)
-    assert {way(request) for request in server.requests} == {"json_schema"}
-
-
-def test_a_reasoning_model_is_asked_without_what_it_rejects(
+def test_what_a_model_rejects_is_left_out(
     server: ChatServer, prompt: Prompt, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.behave(rejects_parameters(right, "temperature", "max_tokens", "top_k"))
@@ -163,7 +151,7 @@ def test_a_request_that_is_wrong_in_itself_ends(server: ChatServer, prompt: Prom
 # --- options ----------------------------------------------------------------------------------------------------
 
 
-def test_options_of_servers_reach_the_body_and_the_headers(
+def test_server_options_reach_body_and_headers(
     server: ChatServer, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GATEWAY_KEY", "secret-of-the-gateway")
@@ -186,9 +174,7 @@ def test_options_that_change_answers_change_the_key(prompt: Prompt, option: str)
     assert key(f"small?{option}") != key("small") == key("small?preset=ollama")
 
 
-def test_azure_gets_its_key_and_its_version_as_it_wants_them(
-    server: ChatServer, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_azure_gets_its_key_and_version(server: ChatServer, prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-deployment")
     server.behave(right)
     asked("small?preset=azure", prompt)
@@ -221,9 +207,7 @@ def test_a_header_of_a_variable_that_is_not_set_is_told_at_once(server: ChatServ
 
 
 @pytest.mark.parametrize("name", presets())
-def test_every_preset_makes_an_engine_and_says_where_its_servers_are(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_preset_makes_an_engine_and_says_its_address(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     options = parse(f"m?preset={name}").options
     assert Profile.first(options).bindings[-1] == "text"
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai")
@@ -244,20 +228,15 @@ def test_a_query_in_the_address_is_refused_with_the_option_for_it(monkeypatch: p
 @pytest.mark.parametrize(
     ("wanted", "stated", "same"),
     [
-        ("gpt-4o", "gpt-4o-2024-08-06", True),
-        ("gpt-4o", "gpt-4o-mini-2024-07-18", False),
-        ("gpt-4", "gpt-4.1", False),
-        ("gpt-4", "gpt-4-0613", True),
-        ("claude-3-5-sonnet-latest", "claude-3-5-sonnet-20241022", True),
-        ("openai/gpt-oss-20b", "gpt-oss-20b", True),
-        ("llama3", "llama3:latest", True),
-        ("llama3", "llama3:70b", False),
+        ("gpt-4o", "gpt-4o-2024-08-06", True), ("gpt-4o", "gpt-4o-mini-2024-07-18", False),
+        ("gpt-4", "gpt-4.1", False), ("gpt-4", "gpt-4-0613", True),
+        ("claude-3-5-sonnet-latest", "claude-3-5-sonnet-20241022", True), ("openai/gpt-oss-20b", "gpt-oss-20b", True),
+        ("llama3", "llama3:latest", True), ("llama3", "llama3:70b", False),
         ("qwen2.5-0.5b-instruct", "/models/Qwen2.5-0.5B-Instruct-Q4_K_M.gguf", True),
         ("qwen2.5-0.5b-instruct", "/models/qwen2.5-1.5b-instruct.gguf", False),
-        ("/models/small", "/models/small@main", True),
-        ("small", "", True),
+        ("/models/small", "/models/small@main", True), ("small", "", True),
     ],
-)
+)  # fmt: skip
 def test_snapshots_paths_and_files_are_the_same_model(wanted: str, stated: str, same: bool) -> None:
     assert same_model(wanted, stated) is same
 
@@ -343,36 +322,41 @@ def test_an_unknown_model_is_told_with_those_there_are(monkeypatch: pytest.Monke
             tried(server, monkeypatch, "small-instuct")
 
 
-@pytest.mark.parametrize(
-    "listing",
-    [chat.status(404), chat.status(500), chat.status(403), chat.models("another"), chat.Response(body=b"<html>")],
-)
-def test_a_server_whose_list_tells_nothing_is_asked_all_the_same(
-    monkeypatch: pytest.MonkeyPatch, listing: chat.Response
-) -> None:
+NO_LIST = [chat.status(404), chat.status(500), chat.status(403), chat.models("another"), chat.Response(body=b"<html>")]
+
+
+@pytest.mark.parametrize("listing", [*NO_LIST, chat.Response(delay=1.0)])
+def test_a_server_with_an_odd_list_of_models_is_asked(monkeypatch: pytest.MonkeyPatch, listing: chat.Response) -> None:
+    monkeypatch.setattr(servers, "LONGEST", 0.2)
     with ChatServer(right) as server:
         server.listing = listing
         tried(server, monkeypatch)
+        first = server.count
+        for _ in range(2):
+            tried(server, monkeypatch)
+        assert server.count == first + 2, "it is tried once, and then no more"
 
 
 PAGE = chat.Response(body=b"<!doctype html><title>Welcome</title>", headers={"Content-Type": "text/html"})
 
 
 @pytest.mark.parametrize("listing", [PAGE, chat.models("another"), chat.models("small"), chat.status(404)])
-def test_a_web_page_for_an_answer_is_told_at_once_with_the_likely_address(
-    monkeypatch: pytest.MonkeyPatch, listing: chat.Response
+@pytest.mark.parametrize(
+    ("reply", "told"), [(PAGE, "{} answers with a web page.*OPENAI_BASE_URL={}/v1"),
+                        (chat.status(404, "Not Found"), "{}.*404.*try OPENAI_BASE_URL={}/v1")]
+)  # fmt: skip
+def test_a_path_without_an_api_is_told_at_once_with_the_likely_address(
+    monkeypatch: pytest.MonkeyPatch, listing: chat.Response, reply: chat.Response, told: str
 ) -> None:
-    with ChatServer(lambda request: PAGE) as server:
+    with ChatServer(lambda request: reply) as server:
         server.listing, bare = listing, server.address.removesuffix("/v1")
         monkeypatch.setattr(server, "address", bare)
-        with pytest.raises(EndpointUnavailable, match=rf"{bare} answers with a web page.*OPENAI_BASE_URL={bare}/v1"):
+        with pytest.raises(EndpointUnavailable, match=told.format(bare, bare)):
             tried(server, monkeypatch)
-        assert server.count <= 4
+        assert server.count <= 4 + (reply is not PAGE)
 
 
-def test_a_page_before_the_first_answer_of_a_server_that_is_there_is_no_web_site(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_page_before_the_first_answer_of_a_server_is_no_web_site(monkeypatch: pytest.MonkeyPatch) -> None:
     with ChatServer(right) as server:
         server.listing = chat.models("small")
         server.script(PAGE)
@@ -388,32 +372,8 @@ def test_a_page_before_the_first_answer_of_a_server_that_is_there_is_no_web_site
         ("OPENAI_BASE_URL", "http://[::1/v1", "OPENAI_BASE_URL is no address"),
     ],
 )
-def test_a_key_or_an_address_that_can_be_none_is_named(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
-) -> None:
+def test_a_malformed_key_or_address_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:8000/v1")
     monkeypatch.setenv(name, value)
     with pytest.raises((MissingKey, ValueError), match=said):
         connect("small", cache=None)
-
-
-def test_a_path_without_an_api_is_told_with_the_likely_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ChatServer(lambda request: chat.status(404, "Not Found")) as server:
-        monkeypatch.setattr(server, "address", bare := server.address.removesuffix("/v1"))
-        with pytest.raises(EndpointUnavailable, match=rf"404.*try OPENAI_BASE_URL={bare}/v1"):
-            tried(server, monkeypatch)
-
-
-def test_a_busy_server_is_no_missing_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(servers, "LONGEST", 0.2)
-    with ChatServer(right) as server:
-        server.listing = chat.Response(delay=1.0)
-        tried(server, monkeypatch)
-
-
-def test_it_is_tried_once_and_then_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ChatServer(right) as server:
-        server.listing = chat.models("another")
-        for _ in range(3):
-            tried(server, monkeypatch)
-        assert server.count == 1 + 3

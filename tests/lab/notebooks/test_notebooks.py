@@ -22,7 +22,7 @@ from lab.machine.faults import DamagedFile
 from lab.machine.paths import ROOT
 from lab.notebooks import check, commands, expected, register
 from lab.notebooks.documents import NotebookError, committed, read, text_of, write
-from lab.notebooks.execute import Job, Outcome, execute
+from lab.notebooks.execute import Job, execute
 from lab.notebooks.expected import Expectation
 from lab.notebooks.normalise import normalise
 from lab.notebooks.parameters import Parameter, declared, offline, parse, resolve
@@ -65,25 +65,20 @@ def test_engines_of_operators_are_typed_as_yaml_and_a_question_mark_in_braces_wa
 
 
 @pytest.mark.parametrize(
-    ("line", "chooses"),
+    ("chooses", "lines"),
     [
-        ('writer: str = "rules"  # of the letters', True),
-        ('writer: str = "rules@0.8?seed=1"  # of the letters', True),
-        ('writer: str = "replay:letters"  # of the letters', True),
-        ('writer: str = "local"  # of the letters', True),
-        ('writer: str | None = "local:small"  # of the letters', True),
-        ('writer: str = "gpt-4o"  # who writes the letters', True),
-        ('writer: str = ""  # who writes the letters', True),
-        ('data: str = "auto"  # official where it is, else made', False),
-        ('cluster: str = ""  # an address', False),
-        ('names: list[str] = ["rules"]  # who is named', False),
+        (True, ['writer: str = "rules"  # of the letters', 'writer: str = "rules@0.8?seed=1"  # of the letters',
+                'writer: str = "replay:letters"  # of the letters', 'writer: str = "local"  # of the letters',
+                'writer: str | None = "local:small"  # of them', 'writer: str = "gpt-4o"  # who writes the letters',
+                'writer: str = ""  # who writes the letters']),
+        (False, ['data: str = "auto"  # official where it is, else made', 'cluster: str = ""  # an address',
+                 'names: list[str] = ["rules"]  # who is named']),
     ],
-)
-def test_a_parameter_that_chooses_an_engine_is_known_by_its_declaration(
-    tmp_path: Path, line: str, chooses: bool
-) -> None:
-    (parameter,) = declared(read(notebook(tmp_path / "a.ipynb", parameters=line)), "a").values()
-    assert parameter.chooses_engine is chooses
+)  # fmt: skip
+def test_a_parameter_that_chooses_an_engine_is_known(tmp_path: Path, chooses: bool, lines: list[str]) -> None:
+    for line in lines:
+        (parameter,) = declared(read(notebook(tmp_path / "a.ipynb", parameters=line)), "a").values()
+        assert parameter.chooses_engine is chooses, line
 
 
 def test_the_engines_of_the_committed_notebooks_are_known() -> None:
@@ -110,20 +105,28 @@ def test_what_a_committed_notebook_imports_of_the_suite_is_there() -> None:
                     assert there, f"{stem}: {module} has no {name}"
 
 
-def test_only_a_model_is_recorded(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_recording_is_of_a_model_and_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
     lines = 'engine: str = "rules"  # who answers\nwriter: str = "replay:letters"  # of the letters'
     path = notebook(tmp_path / "a.ipynb", "1 / 0", parameters=lines)
     assert main(["record", str(path), "-p", "engine", "rules@0.7"]) == 2
     error = capsys.readouterr().err
     assert "runs no model: engine='rules@0.7', writer='replay:letters'; record one with -p engine local" in error
-
-
-def test_a_local_models_recording_is_named_by_its_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_RECORDING", "")  # set anew below, and restored after the test
     monkeypatch.setattr(commands, "run", lambda *arguments, **options: 0)
-    path = notebook(tmp_path / "a.ipynb", parameters='engine: str = "rules"  # who answers')
     main(["record", str(path), "-p", "engine", "local?max_tokens=9"])
     assert os.environ["LAB_RECORDING"] == "a-local-openvino"
+
+
+def test_notebooks_that_cannot_run_together_or_so_are_refused(tmp_path: Path) -> None:
+    a, b = notebook(tmp_path / "a.ipynb"), notebook(tmp_path / "b.ipynb", parameters="seed: int = 0  # of all draws")
+    with pytest.raises(NotebookError, match="b has no parameter 'limit', while a has"):
+        resolve([a, b], [("limit", "5")])
+    with pytest.raises(NotebookError, match="run them apart"):
+        execute([Job(a, tmp_path / "out.ipynb"), Job(b, tmp_path / "out.ipynb")])
+    with pytest.raises(NotebookError, match="drop -p and --out"):
+        commands.run([str(a)], [("limit", "1")], in_place=True)
 
 
 def test_an_unknown_parameter_stops_everything_before_it_starts(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -132,13 +135,6 @@ def test_an_unknown_parameter_stops_everything_before_it_starts(tmp_path: Path, 
     error = capsys.readouterr().err
     assert "a has no parameter 'limt'" in error and "limit: int = 3  # tasks per split" in error
     assert not (tmp_path / "out").exists()
-
-
-def test_a_parameter_of_only_some_notebooks_names_those_that_lack_it(tmp_path: Path) -> None:
-    a = notebook(tmp_path / "a.ipynb")
-    b = notebook(tmp_path / "b.ipynb", parameters="seed: int = 0  # of all draws")
-    with pytest.raises(NotebookError, match="b has no parameter 'limit', while a has"):
-        resolve([a, b], [("limit", "5")])
 
 
 @pytest.mark.slow
@@ -193,12 +189,6 @@ def test_the_scoreboard_starts_when_all_others_have_ended(tmp_path: Path, monkey
     assert commands.run([str(board), str(other)], in_place=True) == 0
     assert placed == [["a"], ["0_scoreboard"]], "what the scoreboard reads is put in place before it starts"
     assert committed()[-1].stem == "0_scoreboard"
-
-
-def test_two_notebooks_with_one_output_are_refused(tmp_path: Path) -> None:
-    jobs = [Job(notebook(tmp_path / folder / "a.ipynb"), tmp_path / "a.ipynb") for folder in ("x", "y")]
-    with pytest.raises(NotebookError, match="run them apart"):
-        execute(jobs)
 
 
 @pytest.mark.slow
@@ -275,12 +265,8 @@ def test_normalising_takes_out_what_a_run_leaves_behind() -> None:
     clean = normalise(dirty)
     (left,) = clean.cells
     assert left.metadata == {"tags": ["keep"]} and set(clean.metadata) == {"kernelspec", "language_info"}
-    assert [output.get("text") for output in left.outputs] == [
-        "in ./data at 0x…\nmore\n",
-        "<cell>: a warning\n",
-        None,
-        None,
-    ]
+    texts = ["in ./data at 0x…\nmore\n", "<cell>: a warning\n", None, None]
+    assert [output.get("text") for output in left.outputs] == texts
     assert b"Software" not in base64.b64decode(left.outputs[2].data["image/png"])
     assert left.execution_count == left.outputs[3].execution_count == 1
     assert text_of(normalise(clean)) == text_of(clean)
@@ -327,22 +313,6 @@ def test_what_a_reader_would_write_may_define_what_it_likes_within_a_limit_of_it
     assert "has 121 lines of code, more than 120" in found
 
 
-@pytest.mark.slow
-def test_the_check_finds_a_committed_notebook_of_which_nothing_is_expected(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    monkeypatch.setattr(expected, "expectations", lambda: [Expectation("0_scoreboard", "f", "official", 1)])
-    monkeypatch.setattr(check, "execute", lambda jobs, *_: [Outcome(job, "stopped", 0.0, 0.0) for job in jobs])
-    assert commands.check(["0_tour", "0_scoreboard"]) == 1
-    told = capsys.readouterr().out
-    assert "0_tour: has no number in expected.yaml" in told and "0_scoreboard: has no number" not in told
-
-
-def test_refreshing_in_place_takes_no_parameters(tmp_path: Path) -> None:
-    with pytest.raises(NotebookError, match="drop -p and --out"):
-        commands.run([str(notebook(tmp_path / "a.ipynb"))], [("limit", "1")], in_place=True)
-
-
 @pytest.fixture
 def committed_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in place of `figures/`, and others in place of `runs/` and of expected.yaml."""
@@ -364,7 +334,7 @@ def reporting(value: str, data: str = "'synthetic'") -> str:
 
 
 @pytest.mark.slow
-def test_a_notebook_is_refreshed_in_place_and_then_passes_the_check(
+def test_a_notebook_refreshed_passes_the_check(
     tmp_path: Path, committed_figures: Path, capsys: pytest.CaptureFixture
 ) -> None:
     table = "import pandas as pd\nfrom lab.results import tables\ntables.write(pd.DataFrame({'n': [1]}), 't')\n"
@@ -384,9 +354,7 @@ def test_a_notebook_is_refreshed_in_place_and_then_passes_the_check(
 
 
 @pytest.mark.slow
-def test_other_data_than_the_committed_is_not_put_in_place(
-    tmp_path: Path, committed_figures: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_other_data_is_not_put_in_place(tmp_path: Path, committed_figures: Path, capsys: pytest.CaptureFixture) -> None:
     path = notebook(tmp_path / "a.ipynb", reporting("0.5", "'official'"))
     assert main(["run", "--in-place", str(path)]) == 0
     before = path.read_bytes(), (committed_figures / "results" / "a.json").read_bytes()
@@ -441,7 +409,7 @@ def test_the_last_cell_shows_what_was_expected_and_where_the_figures_are(
 
 
 @pytest.mark.slow
-def test_a_reported_figure_that_is_off_or_missing_fails_the_run(
+def test_a_figure_off_or_missing_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     (tmp_path / "expected.yaml").write_text("a: {synthetic: {f1: [0.5, 0.01], em: [0.5, 0.01]}}\n")
@@ -454,37 +422,37 @@ def test_a_reported_figure_that_is_off_or_missing_fails_the_run(
     assert "0.5 ± 0.01  0.52      OFF" in printed and "MISSING  the notebook did not report it" in printed
 
 
-@pytest.mark.slow
-def test_a_run_with_other_parameters_is_not_judged_and_says_with_which(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    monkeypatch.setattr(expected, "expectations", lambda: [Expectation("0_tour", "f1", "synthetic", 0.5)])
-    lines = 'noise: float = 0.6  # as the tour has it\ntask: str = "made-validation-035"  # too'
-    code = reporting("noise").replace("'a'", "'0_tour'")
-    path = notebook(tmp_path / "0_tour.ipynb", code, parameters=lines)
-    assert commands.run([str(path)], [("noise", "0.1")], out=tmp_path / "out") == 0
-    assert "SKIPPED  with noise=0.1" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("entries", "came", "states"),
+    [
+        ([("synthetic", 0.3, 0.1)], ("synthetic", 0.4), [("OK", "")]),
+        ([("synthetic", 0.3, 0.1)], ("synthetic", 0.401), [("OFF", "")]),
+        ([("synthetic", 12, 0)], ("synthetic", 12), [("OK", "")]),
+        ([("official", 12, 0)], ("synthetic", 9), [("SKIPPED", "needs official data")]),
+        ([("official", 12, 0)], ("official", None), [("OFF", "reported without a value")]),
+        ([("official", 12, 0)], None, [("MISSING", "the notebook did not report it")]),
+        ([("synthetic", True, 0)], ("synthetic", True), [("OK", "")]),
+        ([("synthetic", "sdp", 0)], ("synthetic", "react"), [("OFF", "")]),
+        ([("synthetic", 12, 0)], ("synthetic", 9, "noise=0.1"), [("SKIPPED", "with noise=0.1")]),
+        # One that is stated for both kinds of data is judged once, by the kind that ran.
+        ([("official", 99.0, 0), ("synthetic", 80.0, 0)], ("synthetic", 80.0), [("OK", "")]),
+        ([("official", 99.0, 0), ("synthetic", 80.0, 0)], None, [("MISSING", "the notebook did not report it")] * 2),
+    ],
+)
+def test_a_figure_is_judged_by_data_and_tolerance(entries: list, came: tuple | None, states: list) -> None:
+    results = {"n": Reported(came[0], 1, came[2:], {"f": came[1]}) if came else None}
+    verdicts = expected.judge([Expectation("n", "f", *entry) for entry in entries], results)
+    assert [(verdict.state, verdict.reason) for verdict in verdicts] == states
 
 
 @pytest.mark.parametrize(
-    ("entry", "came", "state", "reason"),
-    [
-        (("synthetic", 0.3, 0.1), (0.4, "synthetic"), "OK", ""),
-        (("synthetic", 0.3, 0.1), (0.401, "synthetic"), "OFF", ""),
-        (("synthetic", 12, 0), (12, "synthetic"), "OK", ""),
-        (("official", 12, 0), (9, "synthetic"), "SKIPPED", "needs official data"),
-        (("official", 12, 0), (None, "official"), "OFF", "reported without a value"),
-        (("official", 12, 0), None, "MISSING", "the notebook did not report it"),
-        (("synthetic", True, 0), (True, "synthetic"), "OK", ""),
-        (("synthetic", "sdp", 0), ("react", "synthetic"), "OFF", ""),
-    ],
+    ("data", "figure", "own", "state"), [("official", 1, "synthetic", "OK"), ("synthetic", None, "official", "SKIPPED")]
 )
-def test_a_figure_is_judged_by_its_data_and_tolerance(
-    entry: tuple, came: tuple | None, state: str, reason: str
+def test_a_figure_of_other_data_than_the_notebook_is_judged_by_its_own(
+    data: str, figure: int | None, own: str, state: str
 ) -> None:
-    results = {"n": Reported(came[1], 1, (), {"f": came[0]}) if came else None}
-    (verdict,) = expected.judge([Expectation("n", "f", *entry)], results)
-    assert (verdict.state, verdict.reason) == (state, reason)
+    came = {"n": Reported(data, 3, (), {"f": figure}, {"f": own})}
+    assert [verdict.state for verdict in expected.judge([Expectation("n", "f", own, 1)], came)] == [state]
 
 
 def test_reports_of_one_notebook_add_up_and_take_numpy_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -561,15 +529,6 @@ def test_numbers_of_a_run_are_accepted_in_place_of_those_of_the_same_data_and_ke
         expected.accept(["b"], tmp_path / "figures", path)
 
 
-def test_a_figure_of_other_data_than_the_notebook_is_judged_by_its_own() -> None:
-    came = {"n": Reported("official", 3, (), {"f": 1}, {"f": "synthetic"})}
-    (verdict,) = expected.judge([Expectation("n", "f", "synthetic", 1)], came)
-    assert verdict.state == "OK"
-    without = {"n": Reported("synthetic", 3, (), {"f": None}, {"f": "official"})}
-    (verdict,) = expected.judge([Expectation("n", "f", "official", 1)], without)
-    assert (verdict.state, verdict.reason) == ("SKIPPED", "needs official data")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [None, "", "# nothing\n", "[]", "a: 1\n", "- {notebook: 0_to", "\0\0"])
 @pytest.mark.parametrize("command", [["run", "0_tour"], ["run"], ["check", "0_tour"]])
@@ -604,15 +563,6 @@ def test_a_committed_notebook_or_value_that_no_line_states_is_unlisted() -> None
         ("1_sdp/table6_ablation", "f", "NOTE", False),  # with other parameters nothing is judged
         ("0_scoreboard", "any", "UNLISTED", True),
     ]
-
-
-def test_a_figure_stated_for_both_kinds_of_data_is_judged_once_by_the_kind_that_ran() -> None:
-    stated = (("official", 99.0), ("synthetic", 80.0))
-    entries = [expected.Expectation("book", "rate", data, value) for data, value in stated]
-    came = {"book": Reported("synthetic", 1, (), {"rate": 80.0})}
-    assert [(v.expected, v.state) for v in expected.judge(entries, came)] == [("80", "OK")]
-    assert [v.state for v in expected.judge(entries[:1], came)] == ["SKIPPED"]
-    assert [v.state for v in expected.judge(entries, {"book": None})] == ["MISSING", "MISSING"]
 
 
 def test_copies_to_explore_follow_the_committed_notebooks_and_keep_what_a_user_changed(

@@ -61,9 +61,7 @@ CASES = [
 @pytest.mark.parametrize(
     ("annotation", "default", "text", "value"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
 )
-def test_a_value_is_what_yaml_1_2_and_its_declaration_say_or_refused(
-    annotation: str, default: Any, text: str, value: Any
-) -> None:
+def test_a_value_is_what_its_declaration_says_or_refused(annotation: str, default: Any, text: str, value: Any) -> None:
     parameter = Parameter("p", annotation, default, "the help")
     if value is REFUSED:
         with pytest.raises(NotebookError, match=r"parameter p\S* got .*p: .*the help"):
@@ -86,9 +84,7 @@ def test_a_value_is_what_yaml_1_2_and_its_declaration_say_or_refused(
         ("list", [], "[" * 3000, "nested too deeply"),
     ],
 )
-def test_the_message_names_the_element_and_what_it_should_be(
-    annotation: str, default: Any, text: str, message: str | None
-) -> None:
+def test_the_message_names_the_wrong_element(annotation: str, default: Any, text: str, message: str | None) -> None:
     parameter = Parameter("p", annotation, default, "the help")
     if message is None:
         assert parse(text, parameter) == ["a"]

@@ -122,9 +122,7 @@ def test_a_register_that_cannot_be_read_is_named(tmp_path: Path, text: str, said
         register.papers(tmp_path)
 
 
-def test_own_results_count_where_they_were_made_with_the_defaults_on_the_same_data(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_own_results_count_where_made_with_the_same_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from lab.notebooks.expected import Report
 
     monkeypatch.setattr(stored, "COMMITTED", tmp_path / "committed")

@@ -59,14 +59,11 @@ def contrast(of: str = "A", less: str = "B", placebo: str = "", **fields: Any) -
 @pytest.mark.parametrize(
     ("a", "b", "placebo", "null", "word"),
     [
-        (20, 4, 5, 6, "AGREES"),
-        (4, 20, 5, 6, "OPPOSES"),
-        (20, 18, 5, 6, "TOO SMALL"),
-        (20, 4, 19, 6, "AGREES, but so does the placebo"),
-        (20, 4, 5, 22, "AGREES, but so does a null model"),
+        (20, 4, 5, 6, "AGREES"), (4, 20, 5, 6, "OPPOSES"), (20, 18, 5, 6, "TOO SMALL"),
+        (20, 4, 19, 6, "AGREES, but so does the placebo"), (20, 4, 5, 22, "AGREES, but so does a null model"),
         (20, 4, 24, 24, "AGREES, but so does a null model"),
     ],
-)
+)  # fmt: skip
 def test_a_contrast_agrees_only_where_it_is_better_than_placebo_and_null_model(
     shelf: Path, a: int, b: int, placebo: int, null: int, word: str
 ) -> None:
@@ -87,23 +84,15 @@ def test_headroom_is_the_way_from_the_best_floor_to_the_ceiling(shelf: Path) -> 
     assert finding.headroom == pytest.approx(0.5)
 
 
-def test_a_null_model_that_played_other_tasks_is_no_control(shelf: Path) -> None:
-    null = scores("first", 24, role="floor", engine="first").iloc[1:]
-    stored.write_scores("book", [scores("A", 20), scores("B", 4), null])
-    (finding,) = found(shelf, contrast())
+def test_a_control_that_played_other_tasks_or_is_void_is_none(shelf: Path) -> None:
+    null, placebo = scores("first", 24, role="floor", engine="first"), scores("A, placebo", 3, run="replay:tiny")
+    stored.write_scores("book", [scores("A", 20), scores("B", 4), null.iloc[1:], placebo])
+    (finding,) = found(shelf, contrast(placebo="A, placebo"))
     assert finding.verdict.word == "AGREES" and finding.null is None
-
-
-def test_a_claim_whose_placebo_is_not_stored_on_its_tasks_is_missing(shelf: Path) -> None:
-    stored.write_scores("book", [scores("A", 20), scores("B", 4), scores("A, placebo", 3).iloc[1:]])
+    assert found(shelf, contrast(placebo="A, placebo"), void="tiny")[0].verdict.word == "VOID"
+    stored.write_scores("book", [scores("A", 20), scores("B", 4), placebo.iloc[1:]])
     (finding,) = found(shelf, contrast(placebo="A, placebo"))
     assert finding.verdict.word == "MISSING" and "its placebo 'A, placebo' is not stored" in finding.verdict.detail
-
-
-def test_a_void_placebo_makes_the_claim_void(shelf: Path) -> None:
-    stored.write_scores("book", [scores("A", 20), scores("B", 4), scores("A, placebo", 3, run="replay:tiny")])
-    assert found(shelf, contrast(placebo="A, placebo"))[0].verdict.word == "AGREES"
-    assert found(shelf, contrast(placebo="A, placebo"), void="tiny")[0].verdict.word == "VOID"
 
 
 def test_few_tasks_state_no_direction_and_rules_have_none(shelf: Path) -> None:

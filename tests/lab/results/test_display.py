@@ -77,18 +77,11 @@ def test_a_results_table_marks_this_run_and_folds_and_counts_what_has_no_value(r
     assert lines[-2:] == ["1 row without a value:", "   TDP  GPT-4  published  –"]
 
 
-def test_where_all_is_of_this_run_nothing_is_marked_and_where_nothing_has_a_value_nothing_folded(
-    results: pd.DataFrame,
-) -> None:
+def test_where_all_is_of_this_run_nothing_is_marked_and_of_none_folded(results: pd.DataFrame) -> None:
     ours = tables.shown(results[results.index == "this run"])
     assert "<b>" not in ours._repr_html_() and "*" not in repr(ours)
     bare = tables.shown(results[results["pass %"] == "–"])
     assert "TDP" in bare._repr_html_() and "details" not in bare._repr_html_()
-
-
-def test_a_fault_that_was_counted_is_shown() -> None:
-    frame = pd.DataFrame({"n": [3, 4], "failed": [0, 1], "not measured": [0, 0], "rate": [50.0, 60.0]})
-    assert repr(tables.shown(frame)) == "n  failed  rate\n3       0    50\n4       1    60\nnot measured: none counted"
 
 
 def test_numbers_have_the_decimals_that_they_need_and_intervals_stand_in_brackets() -> None:
@@ -139,6 +132,8 @@ def test_a_long_table_and_a_long_text_say_what_is_not_shown() -> None:
     assert "8,000 more characters" in page.rows[1][0] and len(page.rows[1][0]) < LONGEST + 100 and "wbr" in page.seen
     assert "nothing to show" in tables.shown(pd.DataFrame({"a": []}))._repr_html_()
     assert "nothing to show" in repr(tables.shown(pd.DataFrame()))
+    faults = pd.DataFrame({"n": [3, 4], "failed": [0, 1], "not measured": [0, 0], "rate": [50.0, 60.0]})
+    assert repr(tables.shown(faults)) == "n  failed  rate\n3       0    50\n4       1    60\nnot measured: none counted"
 
 
 TEXTS = st.text(

@@ -28,7 +28,7 @@ def results() -> pd.DataFrame:
 
 
 @pytest.mark.slow
-def test_saving_the_same_figure_twice_gives_the_same_bytes(
+def test_a_figure_has_the_same_bytes_twice(
     results: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plots.style()

@@ -9,16 +9,7 @@ matplotlib.use("Agg")
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lab.results.text import (
-    LONGEST,
-    drawable,
-    fitted,
-    flags,
-    most_width,
-    width,
-    wrapped,
-    wrapped_names,
-)
+from lab.results.text import LONGEST, drawable, fitted, flags, most_width, width, wrapped, wrapped_names
 from odd_texts import ODD
 
 

@@ -38,7 +38,7 @@ numbers = st.floats(-100, 100)
 
 
 @given(numbers, numbers, st.floats(0, 50), st.floats(0, 50), st.integers(1, 1000))
-def test_a_wider_margin_or_the_mirror_image_takes_no_reproduction_back(
+def test_a_wider_margin_or_mirror_image_agrees(
     published: float, value: float, width: float, margin: float, n: int
 ) -> None:
     verdict = value_verdict(published, Interval(value, value - width, value + width), margin, n)

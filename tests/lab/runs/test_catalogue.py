@@ -47,9 +47,7 @@ def listed(capsys: pytest.CaptureFixture[str]) -> str:
 # --- a line a run -----------------------------------------------------------------------------------------------
 
 
-def test_a_finished_run_has_its_engine_its_state_and_a_folder_that_names_notebook_and_settings(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_finished_run_has_its_engine_state_and_telling_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_NOTEBOOK", "table9_boxes.ipynb")
     results = collect(Shelving(count=40, engine="rules@0.8", seed=3), show_progress=False)
     run = row()
@@ -72,9 +70,7 @@ def test_a_run_that_another_process_writes_is_running_and_is_not_disturbed() -> 
     assert row().state == "stopped"
 
 
-def test_damaged_and_foreign_folders_have_a_line_or_none_and_never_stop_the_listing(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_damaged_and_foreign_folders_never_stop_the_listing(capsys: pytest.CaptureFixture[str]) -> None:
     for number, name in enumerate(("whole", "manifest", "digest"), start=1):
         collect(Shelving(count=number), run=name, show_progress=False)
     at = runs_folder()
@@ -95,7 +91,8 @@ def test_damaged_and_foreign_folders_have_a_line_or_none_and_never_stop_the_list
 # --- listing ----------------------------------------------------------------------------------------------------
 
 
-def test_the_newest_runs_come_first(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_newest_runs_come_first_and_no_name_clears_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert listed(capsys).startswith("no runs in ") and runs().empty
     for number, engine in enumerate(["rules", "rules@0.2", "rules@0.9"]):
         folder = collect(Shelving(count=2, engine=engine), show_progress=False).folder
         for path in folder.iterdir():
@@ -104,16 +101,9 @@ def test_the_newest_runs_come_first(capsys: pytest.CaptureFixture[str], monkeypa
     head, first, *_ = listed(capsys).splitlines()
     assert re.split(r" {2,}", head) == ["date", "done", "state", "folder"]
     assert re.split(r" {2,}", first)[1:3] == ["2/2", "finished"] and "rules@0.9" in first
-
-
-def test_names_of_runs_that_could_clear_a_terminal_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     collect(Shelving(count=2), run="\x1b[2J\u202eevil", show_progress=False)
     assert "\\x1b[2J\\u202eevil" in listed(capsys)
     assert main(["show", "evil"]) == 0 and "\x1b" not in capsys.readouterr().out
-
-
-def test_no_runs_are_no_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert listed(capsys).startswith("no runs in ") and runs().empty
 
 
 # --- names ------------------------------------------------------------------------------------------------------
@@ -158,19 +148,11 @@ def test_every_run_is_found_by_its_folder_and_its_name(many: list[Path], monkeyp
     monkeypatch.setenv("LAB_RUNS", str(many[-1].parent))
     for folder in many:
         assert find(folder) == find(str(folder)) == find(folder.relative_to(many[-1].parent).as_posix()) == folder
+    for name in ("", "\0", "x" * 5000, "../..", "[", "*"):
+        with pytest.raises(MissingRun):
+            find(name)
+    with pytest.raises(MissingRun, match=r"did you mean 'zürich \(1\)'"):
+        find("zurich (1)")
     played = collect(Shelving(count=2), show_progress=False)
     assert find(Manifest.read(played.folder).digest[:6]) == played.folder
     shutil.rmtree(played.folder.parent)
-
-
-@pytest.mark.parametrize("name", ["", "\0", "x" * 5000, "../..", "[", "*"])
-def test_odd_names_are_unknown_and_no_crash(name: str, many: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAB_RUNS", str(many[-1].parent))
-    with pytest.raises(MissingRun):
-        find(name)
-
-
-def test_a_misspelt_name_is_told_the_right_one(many: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAB_RUNS", str(many[-1].parent))
-    with pytest.raises(MissingRun, match=r"did you mean 'zürich \(1\)'"):
-        find("zurich (1)")

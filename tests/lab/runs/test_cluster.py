@@ -71,7 +71,7 @@ def when(condition: Callable[[], bool], act: Callable[[], object]) -> threading.
     return watching
 
 
-def test_a_cluster_gives_the_same_episodes_as_one_process(
+def test_a_cluster_gives_the_episodes_of_one_process(
     tmp_path: Path, shared: DaskCluster, undisturbed: list[bytes]
 ) -> None:
     on_cluster(tmp_path, shared.address, pause=0)
@@ -149,7 +149,7 @@ def end_the_worker_at_005(task: str) -> Played:
 
 
 @pytest.mark.slow
-def test_a_cluster_without_workers_is_waited_for_and_said(
+def test_an_empty_cluster_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ) -> None:
     monkeypatch.setattr(execution, "IDLE_SECONDS", 0.2)
@@ -189,7 +189,7 @@ def test_without_dask_the_line_that_installs_it_is_named(tmp_path: Path, monkeyp
         on_cluster(tmp_path, "tcp://127.0.0.1:8786")
 
 
-def test_a_worker_with_another_address_or_other_code_stops_the_run(
+def test_a_worker_of_another_address_or_code_stops_it(
     tmp_path: Path, shared: DaskCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = manifest(4, "small", "http://10.0.0.1:8000/v1")
@@ -279,9 +279,7 @@ def procllm_setup() -> Experiment:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [sdp_setup, statefactory_setup, procllm_setup])
-def test_an_experiment_of_each_paper_gives_the_same_file_on_a_cluster(
-    tmp_path: Path, shared: DaskCluster, make: Callable[[], Experiment]
-) -> None:
+def test_a_cluster_plays_each_paper_alike(tmp_path: Path, shared: DaskCluster, make: Callable[[], Experiment]) -> None:
     here = collect(make(), workers=1, run=str(tmp_path / "here"), show_progress=False)
     there = collect(make(), cluster=shared.address, run=str(tmp_path / "there"), show_progress=False)
     assert sorted(lines(tmp_path / "here")) == sorted(lines(tmp_path / "there")) and len(here.episodes) >= 4

@@ -180,7 +180,7 @@ def test_a_finished_run_notes_no_deaths(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("workers", "backend"), [(1, "threading"), (3, "threading"), (2, "loky")])
-def test_an_episode_beyond_the_time_limit_is_not_measured(
+def test_an_episode_too_long_is_unmeasured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, backend: str
 ) -> None:
     monkeypatch.setenv("LAB_EPISODE_SECONDS", "3" if backend == "loky" else "0.3")  # a process takes two to start
@@ -227,14 +227,10 @@ def ends_the_process() -> None:
 @pytest.mark.parametrize(
     ("fails", "agent"),
     [
-        (in_lab, False),
-        (without_threads, False),
-        (without_a_disk, False),
-        (in_a_library_for_the_agent, True),
-        (malformed_answer, True),
-        (ends_the_process, True),
+        (in_lab, False), (without_threads, False), (without_a_disk, False), (in_a_library_for_the_agent, True),
+        (malformed_answer, True), (ends_the_process, True),
     ],
-)
+)  # fmt: skip
 def test_who_failed_is_decided_by_where_the_error_arose(fails: Callable[[], None], agent: bool, tmp_path: Path) -> None:
     def play(task: str) -> Played:
         fails()
@@ -288,9 +284,7 @@ except Unavailable as error:
         (64, 64, 4, "enough 64$"),
     ],
 )
-def test_the_limit_of_open_files_is_raised_or_named_before_anything_runs(
-    soft: int, hard: int, workers: int, message: str
-) -> None:
+def test_the_limit_of_open_files_is_raised_or_named_at_once(soft: int, hard: int, workers: int, message: str) -> None:
     command = [sys.executable, "-c", LIMITED, *map(str, (soft, hard, workers))]
     told = subprocess.run(command, env=dict(os.environ) | PATHS, capture_output=True, text=True, timeout=60)
     assert re.match(message, told.stdout), told
@@ -435,9 +429,7 @@ def test_rules_and_noise_of_a_script_answer_in_its_worker_processes_too(tmp_path
     assert told.stdout.splitlines() == ["['a', 'a', 'a']", "['c', 'c', 'c']"], told.stderr
 
 
-def test_workers_are_closed_while_the_error_that_ended_the_run_is_still_held(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_are_closed_while_the_error_is_still_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Later, a connection would be closed by the garbage collector, on whatever thread that runs."""
     closed: list[str] = []
 

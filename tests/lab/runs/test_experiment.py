@@ -9,23 +9,21 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from asking import ASK, Asking, manifest, place
 from chat_server import ChatServer, Request, Response, answer, says
 from lab.machine import paths
 from lab.machine.faults import Unavailable
-from lab.models.cache import RECORDING
 from lab.models.connect import connected
 from lab.results import tables
 from lab.results.outcomes import Outcomes, Readings
 from lab.runs import budget, run
 from lab.runs.budget import Budget, BudgetSpent
 from lab.runs.catalogue import folder_for
-from lab.runs.collecting import collect, costs, record
+from lab.runs.collecting import collect, costs
 from lab.runs.execution import Played, play_all
-from lab.runs.experiment import BadSetting, spread
+from lab.runs.experiment import spread
 from lab.runs.first_answers import FirstAnswers
 from lab.runs.run import Episode, ManifestMismatch, Run, read_lines, when_free
 
@@ -108,7 +106,7 @@ def test_names_of_models_are_safe_in_a_folders_name(tmp_path: Path) -> None:
 # --- a run that another process writes ----------------------------------------------------------------------------
 
 
-def test_who_finds_a_run_busy_says_so_once_waits_and_goes_on_with_what_is_there_then(
+def test_who_finds_a_run_busy_waits_and_then_goes_on_with_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = Run(tmp_path / "run", manifest(2))
@@ -161,7 +159,7 @@ def test_a_run_whose_first_answers_cannot_be_read_stops_and_shows_one(server: Ch
     assert outcomes[:3] == (30, 0, 0) and outcomes.readings and outcomes.readings.malformed == 0
 
 
-def test_single_malformed_answers_are_the_agents_failures_and_their_share_is_told(
+def test_single_malformed_answers_are_failures_and_counted(
     server: ChatServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def every_fifth(request: Request) -> Response:
@@ -178,9 +176,7 @@ def test_single_malformed_answers_are_the_agents_failures_and_their_share_is_tol
 
 
 @pytest.mark.parametrize(("good", "bad", "measured"), [(1, 9, True), (1, 10, False), (0, 9, True), (20, 80, True)])
-def test_an_episode_whose_answers_can_hardly_be_read_is_not_measured(
-    tmp_path: Path, good: int, bad: int, measured: bool
-) -> None:
+def test_an_episode_of_unreadable_answers_is_not_measured(tmp_path: Path, good: int, bad: int, measured: bool) -> None:
     usage = {"realize": {"paths": {"schema": good, "malformed": bad, "failed": 3}}}
     with Run(tmp_path, manifest(1)) as opened:
         play_all(opened, lambda task: Played({"done": task}, usage), first=FirstAnswers(["schema"] * 10))
@@ -276,13 +272,9 @@ def test_calls_are_booked_and_the_next_episode_does_not_begin_beyond_them(server
     assert list(results.episodes) == ["000", "001"] and not results.not_measured
     allowed.calls = None
     assert len(collect(setup, workers=1, show_progress=False).episodes) == 6
-
-
-def test_a_budget_without_a_whole_group_is_an_error(server: ChatServer, allowed: Budget) -> None:
     allowed.calls = 1
-    server.behave(lambda request: answer(SHELF))
-    with pytest.raises(BudgetSpent, match=r"1 model calls is spent \(3 were made\)"):
-        collect(Asking(engine="budget-b", count=6), workers=1, show_progress=False)
+    with pytest.raises(BudgetSpent, match=r"1 model calls is spent"):
+        collect(replace(setup, seed=1), workers=1, show_progress=False)  # not even a whole group
 
 
 def test_answers_from_the_cache_cost_nothing(server: ChatServer, allowed: Budget) -> None:
@@ -292,42 +284,18 @@ def test_answers_from_the_cache_cost_nothing(server: ChatServer, allowed: Budget
     assert allowed.made == server.count == 9
 
 
-# --- recordings ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def recorded(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A recording of an experiment with settings of its own."""
-    server.behave(lambda request: answer(SHELF))
-    results = collect(Asking(engine="recorded-a", questions=2, seed=4), workers=1, show_progress=False)
-    monkeypatch.setenv(RECORDING, "mine")
-    record(results, pd.DataFrame([{"metric": "shelves", "value": 1.0}]), costs(results))
-    return "mine"
-
-
-def test_a_setting_that_was_not_recorded_is_refused_by_name(recorded: str) -> None:
-    with pytest.raises(BadSetting, match=r"replay:mine was recorded with questions=2, not 1"):
-        collect(Asking(engine=f"replay:{recorded}", questions=1), show_progress=False)
-
-
 # --- the backbone -------------------------------------------------------------------------------------------------
 
 
-def test_an_engine_is_connected_once_an_address(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = connected("connected-a")
-    assert connected("connected-a") is first
-    with ChatServer(lambda request: answer({"shelf": 8, "why": "elsewhere"})) as elsewhere:
-        monkeypatch.setenv("OPENAI_BASE_URL", elsewhere.address)
-        assert connected("connected-a").ask(ASK, box=1).value.shelf == 8
-    assert server.count == 0
-
-
-def test_an_engine_is_connected_anew_where_answers_are_kept_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_engine_is_connected_once_an_address_and_a_cache(
+    server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shelves = iter([8, 9])
-    with ChatServer(lambda request: answer({"shelf": next(shelves), "why": "so"})) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.address)
-        before = [connected("connected-b").ask(ASK, box=1).value.shelf for _ in range(2)]
+    server.behave(lambda request: answer(SHELF))
+    first, shelves = connected("connected-a"), iter([8, 9])
+    assert connected("connected-a") is first
+    with ChatServer(lambda request: answer({"shelf": next(shelves), "why": "elsewhere"})) as elsewhere:
+        monkeypatch.setenv("OPENAI_BASE_URL", elsewhere.address)
+        assert [connected("connected-a").ask(ASK, box=1).value.shelf for _ in range(2)] == [8, 8]
+        assert first.ask(ASK, box=1).value.shelf == 3, "an endpoint keeps to its address"
         monkeypatch.setenv("LAB_CACHE", str(tmp_path / "another" / "answers.sqlite"))
-        assert (before, connected("connected-b").ask(ASK, box=1).value.shelf) == ([8, 8], 9)
+        assert connected("connected-a").ask(ASK, box=1).value.shelf == 9

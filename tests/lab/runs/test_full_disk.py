@@ -66,9 +66,7 @@ def kept(run: Path) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("workers", "backend"), [(1, "loky"), (2, "threading"), (2, "loky")])
-def test_a_run_on_a_full_disk_stops_with_its_episodes_safe_and_resumes_with_room(
-    tmp_path: Path, disk: Path, workers: int, backend: str
-) -> None:
+def test_a_run_on_a_full_disk_stops_safely_and_resumes(tmp_path: Path, disk: Path, workers: int, backend: str) -> None:
     run_rules(tmp_path / "calm" / "run", TASKS, pause=0)
     run = disk / "run"
     for left in (30_000, 5_000, 9_000):
@@ -96,12 +94,17 @@ def test_an_open_run_goes_on_when_there_is_room_again(tmp_path: Path, disk: Path
     assert kills.differences(tmp_path / "calm", disk, TASKS) == []
 
 
-def test_a_run_that_cannot_begin_says_so(disk: Path) -> None:
+def test_a_run_that_cannot_begin_says_so(disk: Path, tmp_path: Path) -> None:
     fill(disk)
     with pytest.raises(OSError, match="No space left: 0 of 60 episodes are safe in"):
         Run(disk / "run", manifest(TASKS))
     free(disk)
     Run(disk / "run", manifest(TASKS)).close()
+    (tmp_path / "run").write_text("a file")
+    with pytest.raises(
+        OSError, match=r"File exists \(.*/run\): 0 of 60 episodes are safe in .*; mend that and run again"
+    ):
+        Run(tmp_path / "run", manifest(TASKS))
 
 
 def test_a_file_that_may_not_grow_gives_the_same_error(tmp_path: Path, small_files: None) -> None:
@@ -130,29 +133,15 @@ def lift_limit() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 
 
-def test_another_fault_of_the_file_system_is_named_too(tmp_path: Path) -> None:
-    (tmp_path / "run").write_text("a file")
-    with pytest.raises(
-        OSError, match=r"File exists \(.*/run\): 0 of 60 episodes are safe in .*; mend that and run again"
-    ):
-        Run(tmp_path / "run", manifest(TASKS))
-
-
-def test_an_append_that_finds_no_room_adds_nothing(disk: Path) -> None:
+def test_a_write_that_finds_no_room_leaves_the_file_as_it_was(disk: Path) -> None:
     append_durably(disk / "lines", b"first\n")
-    fill(disk, left=5_000)
-    with pytest.raises(OSError, match="No space left"):
-        append_durably(disk / "lines", bytes(50_000))
-    assert (disk / "lines").read_bytes() == b"first\n"
-
-
-def test_a_file_that_finds_no_room_stays_as_it_was(disk: Path) -> None:
     write_atomically(disk / "file", b"old")
-    fill(disk)
-    with pytest.raises(OSError, match="No space left"):
-        write_atomically(disk / "file", bytes(10_000))
-    assert (disk / "file").read_bytes() == b"old"
-    assert {path.name for path in disk.iterdir()} == {"file", FILLER}
+    fill(disk, left=5_000)
+    for write in (append_durably, write_atomically):
+        with pytest.raises(OSError, match="No space left"):
+            write(disk / ("lines" if write is append_durably else "file"), bytes(50_000))
+    assert ((disk / "lines").read_bytes(), (disk / "file").read_bytes()) == (b"first\n", b"old")
+    assert {path.name for path in disk.iterdir()} == {"file", "lines", FILLER}
 
 
 # --- the cache --------------------------------------------------------------------------------------------------
@@ -175,9 +164,7 @@ def test_episodes_go_on_uncached_while_the_caches_disk_is_full(
     assert [backbone.ask(ASK, box=2000).call.cached for _ in range(2)] == [False, True]
 
 
-def test_a_cache_that_cannot_begin_stops_the_run_before_anything_is_asked(
-    tmp_path: Path, disk: Path, server: ChatServer
-) -> None:
+def test_a_cache_that_cannot_begin_stops_the_run_at_once(tmp_path: Path, disk: Path, server: ChatServer) -> None:
     server.behave(lambda request: chat.answer(GOOD))
     fill(disk)
     backbone = connect("small", cache=AnswerCache(disk / "answers.sqlite"))

@@ -112,11 +112,7 @@ def test_costs_say_who_answered_each_operator(server: ChatServer) -> None:
     assert table["tokens in"].to_dict() == {"realize": 0, "validate": 63}
     assert table.loc["realize", "dollars"] == 0 and pd.isna(table.loc["realize", "seconds"])
     assert table.loc["validate", "seconds"] >= 0 and pd.isna(table.loc["validate", "dollars"])
-    assert set(table["backbone"]) == {"rules@0.5, Validate: routed-a"}
-
-
-def test_without_others_costs_have_the_columns_that_they_had() -> None:
-    assert "engine" not in costs(run())
+    assert set(table["backbone"]) == {"rules@0.5, Validate: routed-a"} and "engine" not in costs(run())
 
 
 def test_the_manifest_says_each_address_and_a_cluster_checks_it(server: ChatServer) -> None:
@@ -179,3 +175,5 @@ def test_a_recording_of_all_operators_decides_the_settings(recorded: Results) ->
 def test_a_recording_of_one_operator_decides_no_setting_and_must_agree(recorded: Results) -> None:
     with pytest.raises(BadSetting, match="replay:mine is to answer validate and was recorded with questions=2"):
         run("rules@0.5", {"validate": "replay:mine"})
+    with pytest.raises(BadSetting, match="replay:mine was recorded with questions=2, not 1"):
+        run("replay:mine", questions=1)

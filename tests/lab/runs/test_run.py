@@ -21,15 +21,7 @@ from lab.machine.faults import DamagedFile
 from lab.machine.files import append_durably, write_atomically
 from lab.machine.paths import ROOT
 from lab.runs.catalogue import folder_for, index
-from lab.runs.run import (
-    RETRY_FAILED,
-    Episode,
-    Manifest,
-    ManifestMismatch,
-    Run,
-    RunBusy,
-    read_lines,
-)
+from lab.runs.run import RETRY_FAILED, Episode, Manifest, ManifestMismatch, Run, RunBusy, read_lines
 
 PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
 TASKS = 40
@@ -52,21 +44,23 @@ def lines(folder: Path) -> list[bytes]:
 
 
 def test_a_run_resumes_with_what_is_missing_in_order(tmp_path: Path) -> None:
-    about = filled(tmp_path, 2)
+    about = filled(tmp_path, 1)
     with Run(tmp_path, about) as run:
-        assert run.pending() == ["002", "003", "004"]
+        run.append(Episode("001", None, "ValueError: no"), {"seconds": 3.0})
+        run.append(Episode("001", None, "ValueError: no"), {"seconds": 4.0})  # repeated after a kill: the last counts
+        assert run.usage() == {"000": {"seconds": 1.0}, "001": {"seconds": 4.0}}
+    with Run(tmp_path, about) as run:
+        assert run.pending() == ["002", "003", "004"], "a failed episode stays"
         run.append(Episode("004", 4))
         run.append(Episode("002", 2))
-        assert [episode.task for episode in run.results()] == ["000", "001", "002", "004"]
-
-
-def test_a_failed_episode_stays_and_is_not_played_again(tmp_path: Path) -> None:
-    about = manifest(2)
-    with Run(tmp_path, about) as run:
-        run.append(Episode("000", None, "ValueError: no"))
-    with Run(tmp_path, about) as run:
-        assert run.pending() == ["001"]
-        assert [(episode.failed, episode.error) for episode in run.results()] == [(True, "ValueError: no")]
+        assert [(episode.task, episode.failed) for episode in run.results()] == [
+            ("000", False), ("001", True), ("002", False), ("004", False)
+        ]  # fmt: skip
+    with pytest.raises(ValueError, match=f"The run in {tmp_path} is closed"):
+        run.append(Episode("003", 1))
+    held = json.loads((tmp_path / "manifest.json").read_text())
+    assert held["tasks"] == [f"{number:03d}" for number in range(5)]
+    assert set(held["surroundings"]) == {"commit", "packages", "sources"} and held["code"]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +76,7 @@ def test_a_failed_episode_stays_and_is_not_played_again(tmp_path: Path) -> None:
         ({"code": "0" * 16}, "code is"),
     ],
 )
-def test_another_experiment_is_refused_by_naming_the_difference(
+def test_another_experiment_is_refused_by_its_difference(
     tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
     about = manifest(3, deep={"budget": 3}, size=(1, 2))
@@ -95,7 +89,9 @@ def test_another_experiment_is_refused_by_naming_the_difference(
 
 def test_the_same_experiment_said_in_other_json_is_the_same(tmp_path: Path) -> None:
     about = manifest(3, size=(1, 2), limit=float("nan"))
+    (tmp_path / ".manifest.json.half").write_bytes(b"{")  # one that was being written is cleared away
     Run(tmp_path, about).close()
+    assert {path.name for path in tmp_path.iterdir()} == {"manifest.json", "run.lock"}
     Run(tmp_path, replace(about, parameters={"limit": float("nan"), "size": (1, 2)}, surroundings={})).close()
 
 
@@ -103,6 +99,8 @@ def test_experiments_that_differ_have_different_folders() -> None:
     abouts = [manifest(3), manifest(4), manifest(3, "rules@0.5"), manifest(3, budget=1), manifest(3, budget=2)]
     folders = {folder_for(about, "") for about in abouts}
     assert len(folders) == len(abouts) and folder_for(manifest(3), "") in folders
+    with pytest.raises(ValueError, match="these are not: b"):
+        Manifest.of("m", "rules", "rules", {}, ["a", "b", "b"], [])
 
 
 def test_a_fault_stays_pending_until_its_episode_is_there(tmp_path: Path) -> None:
@@ -137,11 +135,6 @@ def test_failed_episodes_are_played_again_where_asked_and_once(tmp_path: Path, m
     with Run(tmp_path, about) as run:
         assert run.pending() == ["001", "002", "004"]
         assert [episode.task for episode in run.results()] == ["000", "003"]
-
-
-def test_task_ids_that_repeat_are_refused() -> None:
-    with pytest.raises(ValueError, match="these are not: b"):
-        Manifest.of("m", "rules", "rules", {}, ["a", "b", "b"], [])
 
 
 # --- torn and odd lines -----------------------------------------------------------------------------------------
@@ -190,9 +183,7 @@ def test_a_line_that_is_torn_edited_or_another_runs_is_set_aside_and_its_episode
     assert aside == bad[0] + bytes(30) + b"\n" + bad[1] + bad[2], "nothing that was there is lost"
 
 
-def test_a_lost_manifest_is_written_anew_where_the_lines_are_of_this_experiment(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_lost_manifest_of_this_experiment_is_rewritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     about, path = filled(tmp_path, 3), tmp_path / "manifest.json"
     whole = path.read_bytes()
     for torn in (None, whole[:50], bytes(len(whole)), whole.replace(b'"rules"', b'"gpt-4"', 1)):
@@ -200,11 +191,7 @@ def test_a_lost_manifest_is_written_anew_where_the_lines_are_of_this_experiment(
         with Run(tmp_path, about) as run:
             assert run.pending() == ["003", "004"]
         assert path.read_bytes() == whole and "it was written anew" in capsys.readouterr().err
-
-
-def test_a_folder_without_its_manifest_gives_no_other_experiment_its_episodes(tmp_path: Path) -> None:
-    about = filled(tmp_path, 3)
-    (tmp_path / "manifest.json").unlink()
+    path.unlink()
     with pytest.raises(ManifestMismatch, match="is missing, and the 3 lines .* are not of this"):
         Run(tmp_path, replace(about, engine="rules@0.5"))
 
@@ -218,14 +205,6 @@ def test_an_index_that_leads_elsewhere_is_named(target: str | None) -> None:
     link.symlink_to(target) if target else link.mkdir()
     with pytest.raises(DamagedFile, match=f"{link} is damaged: .* Delete it"):
         folder_for(about, "")
-
-
-def test_an_episode_repeated_after_a_kill_counts_its_last_usage(tmp_path: Path) -> None:
-    about = filled(tmp_path, 1)
-    with Run(tmp_path, about) as run:
-        run.append(Episode("001", 1), {"seconds": 3.0})
-        run.append(Episode("001", 1), {"seconds": 4.0})
-        assert run.usage() == {"000": {"seconds": 1.0}, "001": {"seconds": 4.0}}
 
 
 def test_a_result_that_is_no_json_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -275,7 +254,7 @@ def test_another_process_is_refused_with_the_firsts_name_until_that_is_dead(tmp_
 
 @pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("kind", ["rules", "server"])
-def test_a_run_killed_again_and_again_ends_as_the_undisturbed_one(
+def test_a_run_killed_again_and_again_ends_as_one_not(
     tmp_path: Path, server: ChatServer, kind: str, count: int
 ) -> None:
     server.behave(kills.steady)
@@ -302,15 +281,7 @@ def test_a_run_that_differs_from_the_undisturbed_one_is_told(tmp_path: Path) -> 
     assert [words.rpartition(" ")[2] for words in told] == ["episodes", "answers", "accounts", "files"]
 
 
-def test_the_rest_of_a_manifest_that_was_being_written_is_cleared_away(tmp_path: Path) -> None:
-    (tmp_path / ".manifest.json.half").write_bytes(b"{")
-    Run(tmp_path, manifest(2)).close()
-    assert {path.name for path in tmp_path.iterdir()} == {"manifest.json", "run.lock"}
-
-
-def test_ctrl_c_between_the_line_and_its_booking_makes_no_second_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_before_a_line_is_booked_makes_no_second_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(path: Path, data: bytes) -> None:
         append_durably(path, data)
         raise KeyboardInterrupt
@@ -322,13 +293,6 @@ def test_ctrl_c_between_the_line_and_its_booking_makes_no_second_line(
         assert run.pending() == ["001"] and run.results() == [Episode("000", 1)]
 
 
-def test_a_closed_run_takes_no_more_episodes(tmp_path: Path) -> None:
-    run = Run(tmp_path, manifest(2))
-    run.close()
-    with pytest.raises(ValueError, match=f"The run in {tmp_path} is closed"):
-        run.append(Episode("000", 1))
-
-
 def test_a_file_written_atomically_is_old_or_new_and_leaves_no_rest(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "file"
     write_atomically(path, b"old")
@@ -337,10 +301,3 @@ def test_a_file_written_atomically_is_old_or_new_and_leaves_no_rest(tmp_path: Pa
     assert path.read_bytes() == b"old"
     write_atomically(path, b"new")
     assert [file.read_bytes() for file in path.parent.iterdir()] == [b"new"]
-
-
-def test_the_manifest_says_what_the_run_was_made_with(tmp_path: Path) -> None:
-    Run(tmp_path, manifest(2, budget=3)).close()
-    held = json.loads((tmp_path / "manifest.json").read_text())
-    assert held["tasks"] == ["000", "001"] and held["parameters"] == {"budget": 3}
-    assert set(held["surroundings"]) == {"commit", "packages", "sources"} and held["code"]

@@ -31,12 +31,6 @@ def without_note(run: Results[Asking]) -> Path:
     return run.folder
 
 
-def test_a_task_that_was_not_measured_says_why() -> None:
-    missed = played(Asking(count=4, wrong=("001",), fault="BackendDied"))
-    with pytest.raises(ValueError, match="no episode of 001, which was not measured"):
-        StoredRun(missed.folder).timeline("001")
-
-
 def test_prompts_and_answers_are_had_again_and_no_rule_is_needed_to_have_kept_them() -> None:
     run = played(Checking(engine="rules@0.5", count=1))
     assert not (run.folder / "answers.jsonl").exists()
@@ -59,19 +53,29 @@ def test_a_models_answers_come_from_what_the_run_kept_and_no_model_is_asked(serv
     assert "were not kept" in StoredRun(run.folder).timeline("000", prompts=True).notes[-1]
 
 
-def test_an_episode_that_comes_out_otherwise_shows_no_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_episode_that_comes_out_otherwise_shows_no_prompts_and_one_not_measured_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missed = played(Asking(count=4, wrong=("001",), fault="BackendDied"))
+    with pytest.raises(ValueError, match="no episode of 001, which was not measured"):
+        StoredRun(missed.folder).timeline("001")
+    save(StoredRun(missed.folder), tmp_path / "one.html")
+    page = (tmp_path / "one.html").read_text()
+    assert "not measured <bdi>" in page and "BackendDied in 001" in page
     run = played(Asking(count=1))
     monkeypatch.setattr(Asking, "play", lambda self, task, ledger: {"shelves": []})
     assert "came out otherwise" in StoredRun(run.folder).timeline("000", prompts=True).notes[-1]
 
 
-def test_a_run_that_names_no_experiment_is_shown_as_it_was_kept() -> None:
+def test_a_run_that_names_no_experiment_is_shown_as_it_was_kept_and_has_no_calls(tmp_path: Path) -> None:
     run = played(Asking(count=1))
-    named = StoredRun(run.folder)
-    assert named.setup == run.setup
-    shown = StoredRun(without_note(run)).timeline("000")
+    assert StoredRun(run.folder).setup == run.setup
+    unnamed = StoredRun(without_note(run))
+    shown = unnamed.timeline("000")
     assert shown.steps[-1].observation == run.episodes["000"].result
     assert "does not say which experiment" in shown.notes[0]
+    with pytest.raises(ValueError, match="only the experiment that wrote the run"):
+        save(unnamed, tmp_path / "d.jsonl", prompts=True)
 
 
 @pytest.mark.parametrize("noted", ["os:path", "no_such_module:Setup", "asking:QUESTIONS", "asking"])
@@ -87,9 +91,7 @@ def stored(**settings: object) -> StoredRun:
     return StoredRun(collect(Asking(**settings), workers=1, show_progress=False).folder)
 
 
-def test_a_folder_links_each_episode_and_one_page_has_them_all(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_links_episodes_and_one_page_has_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = stored(count=4, wrong=("001",))
     save(run, tmp_path / "pages")
     page = (tmp_path / "pages/index.html").read_text()
@@ -99,12 +101,6 @@ def test_a_folder_links_each_episode_and_one_page_has_them_all(
     assert main(["show", str(run.folder), "--save", str(tmp_path / "one.html"), "--prompts"]) == 0
     whole = (tmp_path / "one.html").read_text()
     assert "href=" not in whole and "realize, user" in whole and str(tmp_path / "one.html") in capsys.readouterr().out
-
-
-def test_a_task_that_was_not_measured_stands_in_the_index_with_the_reason(tmp_path: Path) -> None:
-    save(stored(count=4, wrong=("001",), fault="BackendDied"), tmp_path / "one.html")
-    page = (tmp_path / "one.html").read_text()
-    assert "not measured <bdi>" in page and "BackendDied in 001" in page
 
 
 def test_trajectories_and_calls_are_chats_that_datasets_reads(tmp_path: Path) -> None:
@@ -120,12 +116,3 @@ def test_trajectories_and_calls_are_chats_that_datasets_reads(tmp_path: Path) ->
     assert save(run, tmp_path / "b.jsonl").startswith("2 rows")
     with pytest.raises(ValueError, match=r"c.csv: a run is saved as a folder of pages, one page \(\*.html\), messages"):
         save(run, tmp_path / "c.csv")
-
-
-def test_calls_of_a_run_that_cannot_be_played_again_are_refused(tmp_path: Path) -> None:
-    run = stored(count=1)
-    held = json.loads((run.folder / "manifest.json").read_text())
-    del held["surroundings"]["experiment"]
-    write_atomically(run.folder / "manifest.json", json.dumps(held).encode())
-    with pytest.raises(ValueError, match="only the experiment that wrote the run"):
-        save(StoredRun(run.folder), tmp_path / "d.jsonl", prompts=True)
