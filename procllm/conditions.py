@@ -1,4 +1,7 @@
-"""The conditions of §5, Human-TN, LLM-TN and No-TN, and two of ours: networks, and nothing else of an episode differs.
+"""The conditions of §5, Human-TN, LLM-TN and No-TN, and others: networks, and nothing else of an episode differs.
+
+LLM-TN is what a model makes here; "LLM-TN (paper)" has the structure that Gemini 2.5 Pro made for the paper (E.1, E.2).
+Human-TN asks for more or less than appendix D in a few effects; "Human-TN (paper)" asks for as much.
 
 Placebo-TN asks what the content of a network is worth. It has as many tasks as the human network of the domain, so that
 as many verdicts have to be won before the last one, and its tasks say nothing of how the problem is solved. What an
@@ -11,20 +14,28 @@ from dataclasses import replace
 
 from procllm.domains import Domain
 from procllm.files import NOTES, REQUEST, SPECIFICATION
-from procllm.network import TOP, BadNetwork, Method, Network
+from procllm.network import TOP, BadNetwork, Method, Network, read
 
 HUMAN, LLM, PLACEBO, NONE = "Human-TN", "LLM-TN", "Placebo-TN", "No-TN"
+HUMAN_PAPER, LLM_PAPER = f"{HUMAN} (paper)", f"{LLM} (paper)"
 EXTENDED = "No-TN, extended goal"  # §6's
-CONDITIONS = (HUMAN, LLM, PLACEBO, NONE)  # those that are played by default; the paper's are all but PLACEBO
+CONDITIONS = (HUMAN, LLM, PLACEBO, NONE)
+ALL = (*CONDITIONS, EXTENDED, HUMAN_PAPER, LLM_PAPER)
 
 
 def network_of(condition: str, domain: Domain, made: Network | None = None) -> Network:
     """The network of a condition. made: LLM-TN's.
 
-    Raises ValueError for another condition, BadNetwork for LLM-TN without a network that a model made.
+    Raises ValueError for another condition, BadNetwork for an LLM-TN that the domain has no network for.
     """
     if condition == HUMAN:
         return domain.network
+    if condition == HUMAN_PAPER:
+        return as_printed(domain)
+    if condition == LLM_PAPER:
+        if not domain.llm:
+            raise BadNetwork(f"The paper prints no network that a model made for {domain.title} (appendix E has two)")
+        return read(domain.llm, domain.paths)
     if condition == PLACEBO:
         return placebo(domain.network)
     if condition == NONE:
@@ -32,10 +43,16 @@ def network_of(condition: str, domain: Domain, made: Network | None = None) -> N
     if condition == EXTENDED:
         return with_extended_goal(domain.network)
     if condition != LLM:
-        raise ValueError(f"No condition {condition!r}; choose from {list((*CONDITIONS, EXTENDED))}")
+        raise ValueError(f"No condition {condition!r}; choose from {', '.join(ALL)}")
     if made is None:
         raise BadNetwork(f"{domain.title} has no network that a model made; see procllm.generation")
     return made
+
+
+def as_printed(domain: Domain) -> Network:
+    """Human-TN's network with the effects of appendix D, where these ask for more or less."""
+    effects = {method.head: method.effect for method in domain.network.methods} | dict(domain.printed_effects)
+    return Network(tuple(replace(method, effect=effects[method.head]) for method in domain.network.methods))
 
 
 def placebo(network: Network) -> Network:

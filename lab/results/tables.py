@@ -115,7 +115,8 @@ def published(name: str, paper: str | None = None) -> pd.DataFrame:
     """The rows that the papers report under table `name`; every row's evidence is "published".
 
     A cell that no source gives has an empty value. An extra column `text` holds the value as the source words it, for
-    what is no plain number ("12-18", "~40%", "25%"); a percentage also has its number in `value`.
+    what is no plain number ("12-18", "~40%", "25%"); a percentage also has its number in `value`. A rate in percent
+    whose file states its n in a column `n` has a Wilson interval.
     paper: the file to read (`<paper>_tables.csv`), needed only where two files have a table of that name.
     Raises MissingData without the files, DamagedFile for one that cannot be read, ValueError for a name that they do
     not have or that two of them share.
@@ -215,26 +216,41 @@ def _published_files(paper: str | None) -> dict[str, pd.DataFrame]:
 def _published_lines(path: Path) -> pd.DataFrame:
     """The lines of a file of published numbers, every cell as text. Raises DamagedFile naming the line."""
     lines = read_table(path, PUBLISHED, text=True)
+    fields = len(lines.columns)
+    lines = lines.assign(n=lines.get("n", ""))
     faults = {
-        f"it should have {len(PUBLISHED)} fields": lines["source"].eq(""),
+        f"it should have {fields} fields": lines["source"].eq(""),
         "it states a cell a second time": lines.duplicated(PUBLISHED[:4]),
         "its value is no number that a paper reports": lines["value"].map(
             lambda value: not math.isfinite(_number(value) or 0.0)
         ),
+        "its value is no rate in percent of its n": [
+            line["n"] != "" and _passes(line) is None for line in lines.to_dict("records")
+        ],
     }
     for fault, wrong in faults.items():
-        if wrong.any():
-            raise damaged(path, fault, line=int(wrong.argmax()) + 2)
+        if any(wrong):
+            raise damaged(path, fault, line=list(wrong).index(True) + 2)
     return lines
 
 
 def _published_row(line: Mapping[str, str]) -> Row:
     text = line["value"].strip()
     number = _number(text)
-    cell = row(
-        line["row_method"], line["backbone"], line["metric"], number, evidence="published", source=line["source"]
-    )
-    return {**cell, "text": text if number is None or text.endswith("%") else ""}
+    about = (line["row_method"], line["backbone"], line["metric"])
+    origin: dict[str, Any] = {"evidence": "published", "source": line["source"]}
+    passes = _passes(line)
+    cell = row(*about, number, **origin) if passes is None else rate_row(*about, passes, int(line["n"]), **origin)
+    return {**cell, "value": number, "text": text if number is None or text.endswith("%") else ""}
+
+
+def _passes(line: Mapping[str, str]) -> int | None:
+    """How many of a line's n a published rate counts; None where no n is stated, or where no count rounds to it."""
+    value, n = _number(line["value"]), int(line["n"]) if line["n"].isdecimal() else 0
+    if not n or value is None:
+        return None
+    passes, decimals = round(value * n / 100), len(line["value"].removesuffix("%").partition(".")[2])
+    return passes if 0 <= passes <= n and round(100 * passes / n, decimals) == value else None
 
 
 def _number(text: str) -> float | None:

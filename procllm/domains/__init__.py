@@ -45,7 +45,9 @@ class Domain:
     """A domain's documents and checks.
 
     specification, tools_specification: texts of the documents; the latter is empty where there are no tools.
-    human: the hand-made network as JSON. check(instance, answer text) -> AnswerVerdict; it knows no solver.
+    human: the hand-made network as JSON. llm: that of appendix E, its tasks, order and files in our words, or "".
+    printed_effects: head -> effect, where appendix D asks for more or less than `human` does.
+    check(instance, answer text) -> AnswerVerdict; it knows no solver.
     instances(count, seed, **size) -> the first `count` instances of that seed. solver: whether solver.py is there.
     """
 
@@ -57,6 +59,8 @@ class Domain:
     instances: Callable[..., list[Instance]]
     tools_specification: str = ""
     solver: bool = False
+    llm: str = ""
+    printed_effects: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def paths(self) -> tuple[str, ...]:

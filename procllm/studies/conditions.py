@@ -1,4 +1,4 @@
-"""The networks of §5 and two of ours as conditions of studies, on the four domains; and what these studies share."""
+"""The networks of §5 and others beside as conditions of studies, on the four domains; and what these studies share."""
 
 from __future__ import annotations
 
@@ -17,13 +17,24 @@ TITLES = {name: domain(name).title for name in NAMES}
 TRAVEL, RECIPES, BLOCKS, UNITS = TITLES.values()
 LIMITS = {"synthetic": {TRAVEL: 6}}  # the other domains make as many as one likes
 SUCCESS = Metric("success, {benchmark}", "success", "rate")
+
+
+def _on(*titles: str) -> dict[str, Any]:
+    """What plays these domains."""
+    return {title: PLAYS[title] for title in titles}
+
+
 PLAYS = {title: partial(Episodes, domain=name) for name, title in TITLES.items()}
 HUMAN = Condition(conditions.HUMAN, PLAYS, {"network": conditions.HUMAN}, recorded=True)
 LLM = HUMAN.but(conditions.LLM, "network", conditions.LLM)
 PLACEBO = HUMAN.but(conditions.PLACEBO, "network", conditions.PLACEBO, role="placebo")
 NONE = HUMAN.but(conditions.NONE, "network", conditions.NONE)
 EXTENDED = HUMAN.but(conditions.EXTENDED, "network", conditions.EXTENDED, recorded=False)
-ALL = (HUMAN, LLM, PLACEBO, NONE, EXTENDED)
+HUMAN_PAPER = HUMAN.but(
+    conditions.HUMAN_PAPER, "network", conditions.HUMAN_PAPER, recorded=False, plays=_on(TRAVEL, UNITS)
+)
+LLM_PAPER = HUMAN.but(conditions.LLM_PAPER, "network", conditions.LLM_PAPER, plays=_on(BLOCKS, UNITS))
+ALL = (HUMAN, LLM, PLACEBO, NONE, EXTENDED, HUMAN_PAPER, LLM_PAPER)
 
 
 def source(trial: Trial, benchmark: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from procllm.studies.conditions import BLOCKS, HUMAN, NONE, PLACEBO, TITLES, UNITS, declared
+from procllm.studies.conditions import BLOCKS, HUMAN, LLM, LLM_PAPER, NONE, PLACEBO, TITLES, UNITS, declared
 from procllm.studies.outcomes import bars, by_size
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ SIZES = {
 STUDY = declared(
     "procllm-figure3",
     [BLOCKS, UNITS],
-    (HUMAN, PLACEBO, NONE),
+    (HUMAN, LLM_PAPER, LLM, PLACEBO, NONE),
     SIZES,
     rows=by_size,
     published=("Figure 3 Blocks World", "procllm"),

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from procllm.studies.conditions import HUMAN, LLM, NONE, PLACEBO, TITLES, declared
+from procllm.studies.conditions import HUMAN, LLM, LLM_PAPER, NONE, PLACEBO, TITLES, declared
 
-STUDY = declared("procllm-llm-networks", list(TITLES.values()), (HUMAN, LLM, PLACEBO, NONE))
+STUDY = declared("procllm-llm-networks", list(TITLES.values()), (HUMAN, LLM_PAPER, LLM, PLACEBO, NONE))

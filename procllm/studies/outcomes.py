@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lab.results import plots, tables
 from lab.results.exports import readable
 from lab.runs.study_results import Results, entry
-from procllm.conditions import CONDITIONS, EXTENDED
+from procllm.conditions import ALL
 from procllm.experiments.episodes import trajectories
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ def bars(
     import pandas as pd
     import seaborn
 
-    names = (*CONDITIONS, EXTENDED)
-    colors = dict(zip(names, seaborn.color_palette(plots.PALETTE, len(names)), strict=True))
+    colors = dict(zip(ALL, seaborn.color_palette(plots.PALETTE, len(ALL)), strict=True))
     across = max(map(len, panels))
     figure, grid = plt.subplots(len(panels), across, figsize=shape, sharey=bool(ylabel), squeeze=False)
     for line, shown in zip(grid, panels, strict=True):

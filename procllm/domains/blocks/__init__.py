@@ -234,6 +234,7 @@ DOMAIN = Domain(
     title="Blocks World",
     specification=(FOLDER / "specification.txt").read_text(encoding="utf-8"),
     human=(FOLDER / "human.json").read_text(encoding="utf-8"),
+    llm=(FOLDER / "llm_paper.json").read_text(encoding="utf-8"),
     check=check,
     instances=instances,
 )

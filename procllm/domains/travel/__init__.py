@@ -332,6 +332,10 @@ DOMAIN = Domain(
     specification=(_HERE / "specification.txt").read_text(encoding="utf-8"),
     tools_specification=(_HERE / "tools_specification.txt").read_text(encoding="utf-8"),
     human=(_HERE / "human.json").read_text(encoding="utf-8"),
+    printed_effects={
+        "m-process-user-request": "answer.txt holds a solution in the right format that follows the specification",
+        "m-choose-accommodation": "the notes hold details of an accommodation that suits the request",
+    },
     check=check,
     instances=instances,
     solver=True,

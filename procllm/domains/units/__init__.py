@@ -292,6 +292,12 @@ DOMAIN = Domain(
     title="Unit Movement",
     specification=(FOLDER / "specification.txt").read_text(encoding="utf-8"),
     human=(FOLDER / "human.json").read_text(encoding="utf-8"),
+    llm=(FOLDER / "llm_paper.json").read_text(encoding="utf-8"),
+    printed_effects={f"m-move-group-{n}": f"the notes hold moves for units of group {n}" for n in (1, 2, 3)}
+    | {
+        "m-group-units": "the notes put units into three separate groups, and hold a strategy that says for each "
+        "group how it moves so that the goal of the request is reached"
+    },
     check=check,
     instances=instances,
 )

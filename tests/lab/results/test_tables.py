@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from lab.machine.faults import MissingData
+from lab.machine.faults import DamagedFile, MissingData
 from lab.results import exports, stored, tables
 from lab.results.exports import markdown
 from lab.results.outcomes import Outcomes, Readings
@@ -72,6 +73,21 @@ def test_published_cells_stay_empty_or_text_and_are_never_guessed(published: Pat
     (published / "sdp_tables.csv").unlink()
     with pytest.raises(MissingData, match="sdp_tables.csv"):
         tables.published("Table 2", paper="sdp")
+
+
+def test_a_published_rate_has_the_interval_of_its_stated_n_and_has_to_be_a_rate_of_it(published: Path) -> None:
+    head = "table,row_method,backbone,metric,value,n,source"
+    lines = [head, "Table 1,A,,hotel,11.6,43,arXiv 3", "Table 1,B,,hotel,11.6,,arXiv 3"]
+    file = published / "procllm_tables.csv"
+    file.write_text("\n".join([*lines, ""]))
+    counted, alone = tables.published("Table 1").to_dict("records")
+    expected = tables.rate_row("A", "", "hotel", 5, 43, "published")
+    assert [counted[name] for name in ("ci_low", "ci_high", "n")] == [expected[n] for n in ("ci_low", "ci_high", "n")]
+    assert counted["value"] == 11.6 and math.isnan(alone["n"]) and math.isnan(alone["ci_low"])
+    for value, n in (("11.6", "20"), ("11.6", "0"), ("11.6", "few"), ("", "43"), ("240", "10")):
+        file.write_text("\n".join([*lines, f"Table 1,C,,hotel,{value},{n},arXiv 3", ""]))
+        with pytest.raises(DamagedFile, match="line 4.* no rate in percent of its n"):
+            tables.published("Table 1")
 
 
 def test_published_stands_beside_measured_and_every_row_says_its_evidence(published: Path) -> None:

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from lab.models.connect import connect
 from lab.sandbox import refusal
-from procllm.conditions import HUMAN, NONE, network_of
+from procllm.conditions import HUMAN, HUMAN_PAPER, LLM_PAPER, NONE, network_of
 from procllm.domains import NAMES, Instance, domain
 from procllm.files import ANSWER, NOTES, OUTPUT, REQUEST, SOLVER, SPECIFICATION
 from procllm.loop import play
-from procllm.network import TOP
+from procllm.network import TOP, BadNetwork, Network
 from procllm.trajectory import Trajectory
 from standins.procllm.agent import skill_for
 from standins.procllm.noise import corrupt_text
@@ -111,6 +111,43 @@ def test_the_network_has_the_papers_structure(name: str) -> None:
     assert tasks == [TOP, *TREES.get(name, tasks[1:])] and (network.unreachable, len(network.methods)) == (
         unreachable, count,
     )  # fmt: skip
+
+
+# Effect files of each method, by their first letters, and the depths of the tree, as appendices D and E print them.
+PRINTED = {
+    (HUMAN, "travel"): ("as nr nsr nsr nsr nt nt sn", "01212112"), (HUMAN, "recipes"): ("ars rsn tn sn rn rsn", "011"),
+    (HUMAN, "blocks"): ("sra sn rsn rsn rn", "0111"), (HUMAN, "units"): ("ars rsn n n n rn rsn rn sn", "01111222"),
+    (LLM_PAPER, "blocks"): ("ars nr nrs ns nr nr nr an", "01233221"),
+    (LLM_PAPER, "units"): ("ars nrs nrs r s nrs nrs nrs anrs", "012333221"),
+}  # fmt: skip
+LETTERS = {"p": "s"}  # the problem specification's
+
+
+@pytest.mark.parametrize(("condition", "name"), PRINTED)
+def test_networks_of_the_paper_have_its_files_and_its_tree(condition: str, name: str) -> None:
+    network = network_of(condition, domain(name))
+    initials = [[path.rpartition("/")[2][0] for path in method.files] for method in network.methods]
+    files = ["".join(LETTERS.get(letter, letter) for letter in letters) for letters in initials]
+    assert (" ".join(files), "".join(str(depth) for depth, _ in network.tree())) == PRINTED[condition, name]
+
+
+@pytest.mark.parametrize(("name", "steps"), [("blocks", 17), ("units", 20)])
+def test_rules_solve_problems_under_the_networks_that_a_model_made_for_the_paper(name: str, steps: int) -> None:
+    trajectory = played(name, instances(name)[0], LLM_PAPER)
+    assert trajectory.success and len(trajectory.steps) == steps
+
+
+def test_a_network_of_the_paper_that_is_not_printed_is_refused_by_the_domains_name() -> None:
+    with pytest.raises(BadNetwork, match="prints no network that a model made for Recipe Generator"):
+        network_of(LLM_PAPER, domain("recipes"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_papers_human_network_differs_in_what_some_effects_ask_for(name: str) -> None:
+    own, printed = network_of(HUMAN, domain(name)), network_of(HUMAN_PAPER, domain(name))
+    others = {b.head: b.effect for a, b in zip(own.methods, printed.methods, strict=True) if a != b}
+    assert others == domain(name).printed_effects and bool(others) == (name in ("travel", "units"))
+    assert own == Network(tuple(replace(b, effect=a.effect) for a, b in zip(own.methods, printed.methods, strict=True)))
 
 
 HOSTILE = (
