@@ -22,7 +22,7 @@ def every_prompt() -> Iterator[Prompt]:
 def examples() -> Iterator[tuple[Prompt, dict[str, Any]]]:
     """A question of each operator, on synthetic text."""
     question = "In which year was the harbour of the town opened in which the painter Ada Lorn was born?"
-    yield multihop.DECOMPOSE, {"question": question, "count": 2, "found": [], "refused": []}
+    yield multihop.DECOMPOSE, {"question": question, "count": 2, "found": [], "planned": [], "single": False}
     options = [
         {"number": 1, "text": "Hill Hostel, shared room, 2 guests", "cost": 90},
         {"number": 2, "text": "Lake Inn, entire home, 3 guests", "cost": 210},

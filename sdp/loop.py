@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from lab.models.backbone import Cost, Ledger, MalformedAnswer, cost_of
-from sdp.operators import Adapter, Verdict, check_choices
+from sdp.operators import NOTHING, Adapter, Verdict, at, check_choices
 from sdp.trajectory import Attempt, Forced, Plan, Predicate, Trajectory, Transition
 
 
@@ -21,14 +21,16 @@ class Settings:
 
     budget: b, attempts at a target. The algorithm (L.16) replans when failures exceed b, §3.2 says "after b":
     `retry_while` is "r<=b" (the algorithm) or "r<b" (the text). propose: Eq. 1 gives one "predicate" a call, A.3 a
-    whole "plan". step_cap: attempts in an episode (A.1; Table 7's value was not recovered). validate=False accepts
-    everything, replan=False ends the episode where the budget is spent, cascade=False caps k at 1: the ablations of
-    §4.3.
+    whole "plan". failures: the rejected attempts that Realize sees, those at its "target" since the state was certified
+    or, as A.1's history reads, those of the "episode". step_cap: attempts in an episode (A.1; Table 7's value was not
+    recovered). validate=False accepts everything, replan=False ends the episode where the budget is spent,
+    cascade=False caps k at 1: the ablations of §4.3.
     """
 
     budget: int = 3
     retry_while: Literal["r<=b", "r<b"] = "r<=b"
     propose: Literal["plan", "predicate"] = "plan"
+    failures: Literal["target", "episode"] = "target"
     step_cap: int = 100
     validate: bool = True
     replan: bool = True
@@ -45,7 +47,7 @@ class Settings:
 
 
 class UnreachablePlan(RuntimeError):
-    """Propose was called many times and never arrived at the goal."""
+    """Propose repeated itself, or was called many times and never arrived at the goal."""
 
 
 UNCHECKED = Verdict(1, "not checked: Validate is switched off")
@@ -81,9 +83,10 @@ def run_episode(
             return _stopped("step cap", adapter, state, goal, log)
         tail, action, observation = plan[cursor:], None, None
         view = log.view()  # no part of Algorithm 1: A.3's "state snapshot", see sdp.operators
-        failed = _at(tail[0], failures)
+        failed = at(tail[0], failures)
         try:
-            action = adapter.realize(state, tail[0], failed, view)  # L.6
+            seen = failed if settings.failures == "target" else log.rejected
+            action = adapter.realize(state, tail[0], seen, view)  # L.6
             observation = adapter.act(action)  # L.7
             verdict = adapter.validate(tail, observation, failed) if settings.validate else UNCHECKED  # L.8
         except MalformedAnswer as error:
@@ -121,6 +124,11 @@ def _build_plan(
             return planned
         if not proposed or len(planned) >= LONGEST_PLAN:
             raise UnreachablePlan(f"After {len(planned)} predicates Propose has not reached the goal: {goal.text}")
+        if planned and proposed[0] == planned[-1] and proposed[0].text != NOTHING:
+            raise UnreachablePlan(
+                f"Propose gave the predicate again that the plan ends with: {proposed[0].text} It has to go on from "
+                "`planned`: an adapter that makes the whole plan returns plan[len(planned):]"
+            )
         planned += proposed if settings.propose == "plan" else proposed[:1]
     return planned
 
@@ -162,11 +170,6 @@ def _up_to(goal: Predicate, predicates: Sequence[Predicate]) -> tuple[Predicate,
     return plan[: plan.index(goal) + 1] if goal in plan else plan
 
 
-def _at(target: Predicate, failures: Sequence[Attempt]) -> tuple[Attempt, ...]:
-    """A.1: the history goes on after Replan, as far as it is about the target that stands at the head."""
-    return tuple(failure for failure in failures if failure.target == target.text)
-
-
 class _Log:
     """Collects the trajectory of a running episode; operators only ever get the frozen copy that `trajectory` gives."""
 
@@ -184,6 +187,11 @@ class _Log:
     @property
     def steps(self) -> int:
         return len(self._attempts)
+
+    @property
+    def rejected(self) -> tuple[Attempt, ...]:
+        """A.1's history: every rejected attempt of the episode."""
+        return tuple(attempt for attempt in self._attempts if attempt.k == 0)
 
     def view(self) -> Any:
         """What the world shows now; noted where it is new."""

@@ -53,6 +53,16 @@ class Verdict(NamedTuple):
     read: Any = None
 
 
+def at(target: Predicate, failures: Sequence[Attempt]) -> tuple[Attempt, ...]:
+    """The attempts that were made at this target."""
+    return tuple(failure for failure in failures if failure.target == target.text)
+
+
+def why(failure: Attempt, target: Predicate) -> str:
+    """Why an attempt was rejected, for a prompt about `target`; of an attempt at another one, with that one."""
+    return failure.reason if failure.target == target.text else f"{failure.reason}; it was for: {failure.target}"
+
+
 class Adapter(Protocol[State, Action, Observation]):
     """A benchmark, seen by the loop. Whoever inherits has `view`, `ended` and `finalize` of a world without them."""
 
@@ -61,7 +71,11 @@ class Adapter(Protocol[State, Action, Observation]):
         ...
 
     def propose(self, state: State, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
-        """Eq. 1: the next targets after `planned`, one or many; the plan is complete when its last is the goal."""
+        """Eq. 1: the next targets after `planned`, one or many; the plan is complete when its last is the goal.
+
+        With `Settings.propose="predicate"` the loop takes the first and asks again, so that whoever gives the whole
+        plan gives `plan[len(planned):]`.
+        """
         ...
 
     def view(self) -> Any:
@@ -73,7 +87,11 @@ class Adapter(Protocol[State, Action, Observation]):
         return None
 
     def realize(self, state: State, target: Predicate, failures: Sequence[Attempt], view: Any) -> Action:
-        """Eq. 2: an action meant to make `target` hold. failures: rejected attempts at it from this state (A.1)."""
+        """Eq. 2: an action meant to make `target` hold.
+
+        failures: the rejected attempts at it from this state; with `Settings.failures="episode"` all rejected attempts
+        so far (A.1), of which `at` gives those at the target, and `why` says which others were about.
+        """
         ...
 
     def act(self, action: Action) -> Observation:
@@ -87,7 +105,7 @@ class Adapter(Protocol[State, Action, Observation]):
     def validate(self, tail: Sequence[Predicate], observation: Observation, failures: Sequence[Attempt]) -> Verdict:
         """Eq. 3: how many consecutive predicates from the head of `tail` the observation satisfies.
 
-        failures: as Realize was given them; by their number A.4 passes a predicate by force.
+        failures: the rejected attempts at the head from this state; by their number A.4 passes a predicate by force.
         """
         ...
 

@@ -72,10 +72,16 @@ class Control(Wrapped):
         if not 0 <= rejected <= 1:
             raise ValueError(f"{kind}={rejected}: the share of attempts to reject, from 0 to 1")
         self._kind, self._rejected = kind, rejected
+        self._planned: list[Predicate] = []  # as the adapter said it, for Propose alone
 
     def propose(self, state: Any, goal: Predicate, planned: Sequence[Predicate]) -> list[Predicate]:
-        """The plan that the adapter makes, each predicate but the goal blanked."""
-        return self._blanked(self._adapter.propose(state, goal, planned), goal, len(planned))
+        """The plan that the adapter makes, each predicate but the goal blanked.
+
+        One predicate a call (Eq. 1), the adapter goes on from its own words, so that it is asked what SDP's is.
+        """
+        before = self._planned[: len(planned)]
+        self._planned = [*before, *self._adapter.propose(state, goal, before)]
+        return self._blanked(self._planned[len(before) :], goal, len(before))
 
     def validate(self, tail: Sequence[Predicate], observation: Any, failures: Sequence[Attempt]) -> Verdict:
         """One predicate certified, or none, by chance. A cascade is as deep as the adapter says, if it found one; none

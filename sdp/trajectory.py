@@ -135,6 +135,11 @@ class Trajectory:
         return [attempt for attempt in self.attempts if attempt.state == len(self.states) - 1]
 
     @property
+    def failures(self) -> list[Attempt]:
+        """The rejected attempts at the current target from the current certified state: what Replan repairs."""
+        return [attempt for attempt in self.since_certified if attempt.target == self.attempts[-1].target]
+
+    @property
     def malformed(self) -> int:
         """How many Replans in a row, the last one included, gave no usable plan.
 

@@ -126,7 +126,7 @@ def test_prompts_that_ask_for_a_text_are_refused() -> None:
         connect("first").ask(react_prompt("world", by_schema=True), **SHOWN | {"view": ""})
     for prompt, fields in (
         (plan_prompt("world", by_schema=True), SHOWN),
-        (web.DECOMPOSE, {"question": "q"}),
+        (web.DECOMPOSE, {"question": "q", "planned": [], "single": False}),
         (ACTING, ACTS | {"effect": "e"}),
     ):
         with pytest.raises(NoChoice, match=f'{prompt.name}: .* as in "first, {prompt.operator.capitalize()}: rules'):

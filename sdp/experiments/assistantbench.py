@@ -44,7 +44,7 @@ class Setup(AssistantBenchQuestions, Certifying):
         return tuple(dict.fromkeys(prompt.operator for prompt in asked))
 
     def adapter(self, task: str, ledger: Ledger) -> AssistantBenchAdapter:
-        return AssistantBenchAdapter(self.named(task), Browser(self.opened()), ledger, self.policy)
+        return AssistantBenchAdapter(self.named(task), Browser(self.opened()), ledger, self.policy, self.single)
 
     def score(self, trajectory: Trajectory) -> float:
         """The official accuracy of the answer that was handed in."""

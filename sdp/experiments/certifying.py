@@ -54,6 +54,11 @@ class Certifying(Playable):
     def results(self) -> type[Results[Self]]:
         return Results
 
+    @property
+    def single(self) -> bool:
+        """Whether Propose is asked for one predicate a call (Eq. 1), for adapters whose prompts say so."""
+        return self.settings.propose == "predicate"
+
     @abstractmethod
     def adapter(self, task: str, ledger: Ledger) -> Adapter[Any, Any, Any]:
         """The adapter of one episode, with a world of its own. ledger: whom it asks."""

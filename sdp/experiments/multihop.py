@@ -11,7 +11,7 @@ from lab.models.backbone import Answer, Backbone, Ledger
 from lab.models.prompts import Prompt
 from lab.viewer.steps import Step
 from sdp.adapters.multihop.adapter import MultiHopAdapter, Policy, beginning
-from sdp.adapters.multihop.prompts import ANSWER, CONSISTENT, DECOMPOSE, EXTRACT, GUESS, QUERY, VERIFY
+from sdp.adapters.multihop.prompts import ANSWER, CONSISTENT, DECOMPOSE, EXTRACT, GUESS, QUERY, REPLAN, VERIFY
 from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
 from sdp.trajectory import Trajectory
@@ -31,14 +31,14 @@ class Setup(MultiHopQuestions, Certifying):
     settings: Settings = Settings(step_cap=20)  # A.5; the budget of attempts was not recovered, and is the loop's
 
     def operators(self) -> tuple[str, ...]:
-        asked = [DECOMPOSE, EXTRACT, VERIFY, ANSWER]
+        asked = [DECOMPOSE, EXTRACT, VERIFY, ANSWER, REPLAN]
         asked += [QUERY, GUESS] if self.setting == "open" else []
         asked += [CONSISTENT] if self.policy.strict else []
         return tuple(dict.fromkeys(prompt.operator for prompt in asked))
 
     def adapter(self, task: str, ledger: Ledger) -> MultiHopAdapter:
         backbone = Redrawing(ledger) if self.redraw else ledger
-        return MultiHopAdapter(self.named(task), self.opened(), backbone, self.policy)
+        return MultiHopAdapter(self.named(task), self.opened(), backbone, self.policy, self.single)
 
     def score(self, trajectory: Trajectory) -> float:
         """Exact match of the answer."""

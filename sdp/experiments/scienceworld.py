@@ -10,7 +10,7 @@ from lab.models import rules
 from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE
 from sdp.adapters.scienceworld.adapter import FULL, UNKNOWN, ObservedWorld, Policy, ScienceWorldAdapter
-from sdp.adapters.scienceworld.prompts import ACT, JUDGE, PLAN
+from sdp.adapters.scienceworld.prompts import ACT, JUDGE, PLAN, REPLAN
 from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
 from sdp.trajectory import Trajectory
@@ -28,10 +28,10 @@ class Setup(ScienceWorldTasks, Certifying):
     method: ClassVar[str] = "sdp-scienceworld"
 
     def operators(self) -> tuple[str, ...]:
-        return tuple(prompt.operator for prompt in (PLAN, ACT, JUDGE))
+        return tuple(prompt.operator for prompt in (PLAN, ACT, JUDGE, REPLAN))
 
     def adapter(self, task: str, ledger: Ledger) -> ScienceWorldAdapter:
-        return ScienceWorldAdapter(self.named(task), ObservedWorld(self.world()), ledger, self.policy)
+        return ScienceWorldAdapter(self.named(task), ObservedWorld(self.world()), ledger, self.policy, self.single)
 
     def unplayable(self) -> str:
         """Rules make no plan here, unless a reader has registered one that does."""

@@ -37,8 +37,9 @@ WITHOUT = 2  # pages that are read where no title is that of the candidate
 
 @rule(prompts.DECOMPOSE)
 def decompose(fields: prompts.DecomposeFields) -> prompts.Steps:
-    """The steps that the question takes."""
-    return prompts.Steps(steps=steps(fields.question))
+    """The steps that the question takes, but for as many as are planned, whatever those say."""
+    left = steps(fields.question)[len(fields.planned) :]
+    return prompts.Steps(steps=left[:1] if fields.single else left)
 
 
 @rule(prompts.TOOLS)

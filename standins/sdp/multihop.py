@@ -21,12 +21,24 @@ MISSING = "It is not mentioned in the paragraphs."
 
 @rule(prompts.DECOMPOSE)
 def decompose(fields: prompts.DecomposeFields) -> prompts.SubQuestions:
-    """The hops that the question is read as, but for those that are certified."""
+    """The hops that the question is read as, but for as many as are certified or planned, whatever those say."""
+    left = missing(fields)[len(fields.planned) :]
+    return prompts.SubQuestions(questions=left[:1] if fields.single else left)
+
+
+@rule(prompts.REPLAN)
+def replan(fields: prompts.ReplanFields) -> prompts.SubQuestions:
+    """The same hops again: rules know one way to read a question."""
+    return prompts.SubQuestions(questions=missing(fields))
+
+
+def missing(fields: prompts.DecomposeFields | prompts.ReplanFields) -> list[str]:
+    """The hops of the question that are not certified, as many as are wanted."""
     hops = decomposed(fields.question, fields.count and fields.count + len(fields.found)) or [UNREADABLE]
-    missing = hops[len(fields.found) :] or hops[-1:]
+    left = hops[len(fields.found) :] or hops[-1:]
     # A comparison has two hops, however many are wanted.
-    missing += missing[-1:] * (fields.count - len(missing))
-    return prompts.SubQuestions(questions=missing[: fields.count or None])
+    left += left[-1:] * (fields.count - len(left))
+    return left[: fields.count or None]
 
 
 @rule(prompts.QUERY)
@@ -99,9 +111,12 @@ def stands_there(fields: prompts.ConsistentFields) -> prompts.Consistent:
 
 
 @corruption(prompts.DECOMPOSE)
-def in_one(fields: prompts.DecomposeFields, answer: prompts.SubQuestions, random: Random) -> prompts.SubQuestions:
-    """The question itself in place of one of its parts, as models do that break nothing up."""
-    place = random.randrange(len(answer.questions))
+@corruption(prompts.REPLAN)
+def in_one(
+    fields: prompts.DecomposeFields | prompts.ReplanFields, answer: prompts.SubQuestions, random: Random
+) -> prompts.SubQuestions:
+    """The question itself in place of one of its parts, or behind the last, as models do that break nothing up."""
+    place = random.randrange(len(answer.questions) or 1)
     return prompts.SubQuestions(questions=[*answer.questions[:place], fields.question, *answer.questions[place + 1 :]])
 
 

@@ -20,6 +20,7 @@ from sdp.adapters.scienceworld.prompts import (
     GRAINS,
     JUDGE,
     PLAN,
+    REPLAN,
     WHOLE,
     ActFields,
     Action,
@@ -27,6 +28,8 @@ from sdp.adapters.scienceworld.prompts import (
     Judged,
     JudgeFields,
     PlanFields,
+    PlanningFields,
+    ReplanFields,
     Targets,
 )
 from standins.agents.noise import another_action
@@ -122,7 +125,7 @@ PLANS: dict[Grain, Callable[[Sequence[Played], int], list[tuple[int, str]]]] = d
 def known(tasks: ScienceWorldTasks, task: str, longest: int) -> Known:
     """The answers on a task, whose gold path is played for it. longest: see `changes`."""
     oracle = Oracle(gold(tasks, task), longest)
-    return Known({PLAN.name: oracle.plan, ACT.name: oracle.act, JUDGE.name: judge})
+    return Known({PLAN.name: oracle.plan, REPLAN.name: oracle.replan, ACT.name: oracle.act, JUDGE.name: judge})
 
 
 class Oracle:
@@ -130,25 +133,36 @@ class Oracle:
 
     def __init__(self, path: Sequence[Played], longest: int) -> None:
         self.path, self.longest = path, longest
-        self._next, self._asked = 0, ""
+        self._next, self._asked, self._planned = 0, "", list[str]()
         self._skipped = len(path)  # the first action that was left out, as its condition seemed to hold
         self._stretches = dict[str, tuple[int, int]]()  # condition -> the first and the last action that lead to it
 
     def plan(self, fields: PlanFields) -> Targets:
+        """The conditions from the first one on, or what follows on as many as are planned, whatever those say."""
+        if not fields.planned:
+            self._plan(fields.grain)
+        left = self._planned[len(fields.planned) :]
+        return Targets(targets=left[:1] if fields.single else left)
+
+    def replan(self, fields: ReplanFields) -> Targets:
+        """The conditions from where the path was left."""
+        return Targets(targets=self._plan(fields.grain))
+
+    def _plan(self, grain: Grain) -> list[str]:
         """The conditions from the next action on, or from the first one that was left out; at the path's end from its
         beginning."""
         if self._skipped < self._next or self._next >= len(self.path):
             self._next, self._asked = self._skipped % len(self.path), ""
         start = first = self._next
         self._skipped, self._stretches, count = len(self.path), {}, Counter[str]()
-        for index, text in PLANS[fields.grain](self.path[start:], self.longest)[: GRAINS[fields.grain]]:
+        for index, text in PLANS[grain](self.path[start:], self.longest)[: GRAINS[grain]]:
             count[text] += 1
             name = text if count[text] == 1 else f"{text} ({count[text]})"
             self._stretches[name] = first, start + index
             first = start + index + 1
-        targets = list(self._stretches) or [GAINED]
+        self._planned = list(self._stretches) or [GAINED]
         self._stretches[WHOLE] = first, len(self.path) - 1
-        return Targets(targets=targets)
+        return self._planned
 
     def act(self, fields: ActFields) -> Action:
         """The next action on the way to the target. Where the last one was done and is not certified, it is looked at,
@@ -182,7 +196,8 @@ def judge(fields: JudgeFields) -> Judged:
 
 
 @corruption(PLAN)
-def without_one(fields: PlanFields, answer: Targets, random: Random) -> Targets:
+@corruption(REPLAN)
+def without_one(fields: PlanningFields, answer: Targets, random: Random) -> Targets:
     """A plan that leaves a condition out or, of a single one, asks for it in another room."""
     if len(answer.targets) > 1:
         place = random.randrange(len(answer.targets))

@@ -65,7 +65,8 @@ def test_what_a_method_did_beyond_the_agents_caps_counts_as_failed_within_them()
 
 
 def test_a_recording_is_replayed_with_the_options_that_it_was_made_with() -> None:
-    (recording,) = recordings.names(STUDIES["HotpotQA"].name)
+    method = STUDIES["HotpotQA"].name
+    (recording,) = (name for name, about in recordings.manifests().items() if about.method == method)
     try:
         resolved = STUDIES["HotpotQA"].trial(f"replay:{recording}").resolved()
         tasks = collecting.manifest_of(resolved).tasks

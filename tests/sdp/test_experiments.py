@@ -18,8 +18,11 @@ from lab.runs.collecting import collect
 from lab.runs.run import ManifestMismatch
 from lab.viewer.episodes import StoredRun
 from sdp.adapters.travelplanner.adapter import Policy
-from sdp.experiments import table1
+from sdp.experiments import assistantbench, scienceworld, table1
+from sdp.experiments.certifying import Certifying
+from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.experiments.travelplanner import Results, Setup
+from sdp.loop import Settings
 from sdp.mdp import mdp
 from sdp.studies import table2
 from sdp.trajectory import Trajectory
@@ -60,6 +63,29 @@ def test_propose_and_realize_have_engines_of_their_own(tmp_path: Path) -> None:
     costs = collecting.costs(run(setup, tmp_path)).set_index("operator")
     assert costs["engine"].to_dict() == {"propose": "rules", "realize": "rules@0.3"}
     assert costs.loc["propose", "paths"] == "rules 4" and "corrupted" in costs.loc["realize", "paths"]
+
+
+PLAYED = [
+    pytest.param(scienceworld.Setup(engine="oracle", lengths=("short",)), id="ScienceWorld", marks=pytest.mark.slow),
+    pytest.param(HotpotQA(), id="HotpotQA"),
+    pytest.param(MuSiQue(), id="MuSiQue", marks=pytest.mark.slow),
+    pytest.param(assistantbench.Setup(), id="AssistantBench", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("setup", PLAYED)
+def test_each_of_the_four_operators_has_an_engine_and_a_cost_line_of_its_own(setup: Certifying, tmp_path: Path) -> None:
+    """So §6's operator replacement: here each is right as often as its own engine says, and Replan always."""
+    rates = {"propose": "@0.8", "realize": "@0.3", "validate": "@0.6", "replan": ""}
+    engines = {operator: f"{setup.engine}{rate}" for operator, rate in rates.items()}
+    short = replace(setup, engines=engines, data="synthetic", limit=3, settings=Settings(budget=0, step_cap=12))
+    run = collect(short, run=str(tmp_path / "run"), show_progress=False)
+    costs = collecting.costs(run).set_index("operator")
+    assert costs["engine"].to_dict() == engines
+    assert "corrupted" in costs.loc["realize", "paths"] and "corrupted" not in costs.loc["replan", "paths"]
+    plans = [plan for trajectory in run.trajectories for plan in trajectory.plans]
+    for operator in ("propose", "replan"):
+        assert costs.loc[operator, "calls"] == sum(plan.cost.calls for plan in plans if plan.operator == operator) > 0
 
 
 def test_a_run_folder_refuses_another_policy_and_names_it(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from sdp.experiments import figure2
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Trajectory
 
-TASK = "3hop__made_musique_writing_0_000049"
+TASK = "3hop__made_musique_writing_0_000016"
 NOISY = {"engine": "rules@0.8", "data": "synthetic"}
 
 

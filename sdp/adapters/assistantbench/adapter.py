@@ -11,7 +11,7 @@ from lab.models.backbone import Backbone
 from sdp.adapters.assistantbench import prompts
 from sdp.adapters.assistantbench.browser import Browser, BrowserView, host
 from sdp.adapters.multihop.filters import unfounded, unusable
-from sdp.operators import NOTHING, Adapter, Verdict, check_choices
+from sdp.operators import NOTHING, Adapter, Verdict, at, check_choices, why
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.assistantbench import WebTask, as_prediction
 from worlds.web.protocol import Page
@@ -115,22 +115,36 @@ class Submission:
 
 @dataclass(frozen=True)
 class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
-    """One question. Frozen; during an episode only the browser and the accounts change."""
+    """One question. Frozen; during an episode only the browser and the accounts change.
+
+    single: whether Propose is asked for one step at a time (Eq. 1), else for all (A.4).
+    """
 
     task: WebTask
     browser: Browser
     backbone: Backbone
     policy: Policy = Policy()
+    single: bool = False
 
     def start(self) -> tuple[FindingsState, Predicate]:
         self.browser.start(self.task)
         return FindingsState(self.task.goal), Predicate(f"The question is answered: {self.task.goal}", GOAL)
 
     def propose(self, state: FindingsState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
-        """All steps in one call, then the answer and the goal; of one predicate a call (Eq. 1), what comes next."""
-        steps = self.backbone.ask(prompts.DECOMPOSE, question=state.question).value.steps
+        """The steps that follow on `planned`, all or the next one. That an answer and the goal follow is fixed (A.4),
+        and nobody is asked for it.
+        """
+        before = [prompts.PlannedStep(kind=p.kind, goal=p.text) for p in planned if p.kind != FINAL]
+        if len(before) < len(planned):
+            return [goal]
         final = Predicate("The answer follows from the findings", FINAL)
-        return [*(Predicate(step.goal, step.kind) for step in steps), final, goal][len(planned) :]
+        if len(before) >= prompts.MOST_STEPS:
+            return [final, goal]
+        steps = self.backbone.ask(
+            prompts.DECOMPOSE, question=state.question, planned=before, single=self.single
+        ).value.steps
+        more = [Predicate(step.goal, step.kind) for step in steps]
+        return more if self.single and more else [*more, final, goal]
 
     def view(self) -> BrowserView:
         return self.browser.desk()
@@ -140,13 +154,14 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
         if target.kind == GOAL:
             return Submission(submitted(state.answer))
         if target.kind == FINAL:
-            return self._draft(state, failures)
-        planned = target.about if not any(_made_by(failure, target.about) for failure in failures) else {}
+            return self._draft(state, target, failures)
+        tries = at(target, failures)
+        planned = target.about if not any(_made_by(failure, target.about) for failure in tries) else {}
         if planned:
             search, scrape = tuple(planned["search"]), tuple(planned["scrape"])
         else:
             search, scrape = self._tools(prompts.TOOLS, state, target, failures)
-        return ToolCalls(search, scrape, len(failures) >= FORCED_AFTER, state, target, tuple(_rejected(failures)))
+        return ToolCalls(search, scrape, len(tries) >= FORCED_AFTER, state, target, tuple(_rejected(failures, target)))
 
     def act(self, action: ToolCalls | Draft | Submission) -> Evidence | Draft | Submission:
         """A.4's first two phases: run the tools, and write down what they come to. An answer is its own observation."""
@@ -200,8 +215,7 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
         head, *rest = trajectory.plans[-1].predicates[stuck.position :]
         if head.kind in (FINAL, GOAL):
             return [head, *rest]
-        failures = [attempt for attempt in trajectory.since_certified if attempt.target == head.text]
-        search, scrape = self._tools(prompts.REPLAN, state, head, failures, trajectory.malformed)
+        search, scrape = self._tools(prompts.REPLAN, state, head, trajectory.failures, trajectory.malformed)
         return [replace(head, about={"search": list(search), "scrape": list(scrape)}), *rest]
 
     def finalize(self, state: FindingsState, goal: Predicate, trajectory: Trajectory, view: BrowserView) -> Submission:
@@ -213,7 +227,7 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
             target = trajectory.attempts[-1].target
             uncertain = Finding(target, tuple(last["items"]), forced=True)
             state = replace(state, findings=(*state.findings, uncertain))
-        draft = self._draft(state, ())
+        draft = self._draft(state, goal, ())
         return Submission(submitted(draft.closest if weak(draft.items) else draft.items))
 
     def blank(self, predicate: Predicate, words: str) -> Predicate:
@@ -241,17 +255,17 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
             sample=sample,
             results=results,
             tried=tried,
-            refused=_rejected(failures),
+            refused=_rejected(failures, step),
             **_step_fields(state, step),
         ).value
         return tuple(map(_line, tools.search)), tuple(listed[number - 1].hit.url for number in tools.scrape)
 
-    def _draft(self, state: FindingsState, failures: Sequence[Attempt]) -> Draft:
+    def _draft(self, state: FindingsState, target: Predicate, failures: Sequence[Attempt]) -> Draft:
         answer = self.backbone.ask(
             prompts.FINALIZE,
             question=state.question,
             found=_findings(state),
-            refused=_rejected(failures),
+            refused=_rejected(failures, target),
             sample=len(failures),
         ).value
         last = next((finding.items for finding in reversed(state.findings) if substantive(finding.items)), ())
@@ -321,8 +335,10 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _rejected(failures: Sequence[Attempt]) -> list[prompts.RejectedTry]:
-    return [prompts.RejectedTry(items=list((f.observation or {}).get("items", ())), reason=f.reason) for f in failures]
+def _rejected(failures: Sequence[Attempt], target: Predicate) -> list[prompts.RejectedTry]:
+    return [
+        prompts.RejectedTry(items=list((f.observation or {}).get("items", ())), reason=why(f, target)) for f in failures
+    ]
 
 
 def _made_by(attempt: Attempt, about: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, create_model
 
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields, Listing
+from lab.models.prompts import AnswerModel, Fields, Listing, limited
 
 Kind = Literal["collect", "filter", "extract", "compute"]
 Uncertainty = Literal["marked", "forced"]
@@ -61,10 +61,21 @@ class PageText(Fields):
     text: str
 
 
+class PlannedStep(Fields):
+    """A step of the plan so far."""
+
+    kind: str
+    goal: str
+
+
 class DecomposeFields(Fields):
-    """What Propose sees: the question alone."""
+    """What Propose sees: the question and the plan so far, before anything is certified. single: whether the next step
+    alone is wanted (Eq. 1), else all that are missing.
+    """
 
     question: str
+    planned: list[PlannedStep]
+    single: bool
 
 
 class Step(AnswerModel):
@@ -77,12 +88,17 @@ class Step(AnswerModel):
 class Steps(AnswerModel):
     """Narrowing steps, in order."""
 
-    steps: list[Step] = Field(
-        description="one to five steps, each with kind and goal", min_length=1, max_length=MOST_STEPS
-    )
+    steps: list[Step] = Field(description="the steps in order, each with kind and goal", max_length=MOST_STEPS)
 
 
-DECOMPOSE = read_prompt("sdp/assistantbench/decompose.md", DecomposeFields, Steps)
+def missing(fields: DecomposeFields) -> type[Steps]:
+    """What may follow on the plan so far."""
+    planned = len(fields.planned)
+    most = 1 if fields.single else MOST_STEPS - planned
+    return limited(Steps, "steps", list[Step], min_length=int(not planned), max_length=most)
+
+
+DECOMPOSE = read_prompt("sdp/assistantbench/decompose.md", DecomposeFields, Steps, narrow=missing)
 
 
 class StepFields(Fields):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from lab.models.backbone import Backbone
 from sdp.adapters.multihop import prompts
 from sdp.adapters.multihop.filters import entities_of, misfit, ranked, unfounded, unusable
-from sdp.operators import NOTHING, Adapter, Verdict, check_choices
+from sdp.operators import NOTHING, Adapter, Verdict, check_choices, why
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.multihop import HopTask, MultiHop, Paragraph
 from worlds.multihop.questions import filled
@@ -103,12 +103,16 @@ class EvidenceView:
 
 @dataclass(frozen=True)
 class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
-    """One question. Frozen; during an episode only the world and the accounts change."""
+    """One question. Frozen; during an episode only the world and the accounts change.
+
+    single: whether Propose is asked for one sub-question at a time (Eq. 1), else for all (A.5).
+    """
 
     task: HopTask
     world: MultiHop
     backbone: Backbone
     policy: Policy = Policy()
+    single: bool = False
 
     @property
     def hops(self) -> int:
@@ -127,8 +131,22 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
         return FindingsState(self.task.goal), Predicate(f"The question is answered: {self.task.goal}", GOAL)
 
     def propose(self, state: FindingsState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
-        """All hops in one call, then the answer and the goal; of one predicate a call (Eq. 1), what comes next."""
-        return self._plan(state, goal, ())[len(planned) :]
+        """The hops that follow on `planned`, all or the next one.
+
+        That an answer and the goal follow is fixed (A.5), and nobody is asked for it.
+        """
+        hops = [predicate.about["question"] for predicate in planned if predicate.kind == HOP]
+        if len(hops) < len(planned):
+            return [goal]
+        count = self._missing(state)
+        if hops and len(hops) >= (count or prompts.MOST_HOPS):
+            return [_final(), goal]
+        questions = self.backbone.ask(
+            prompts.DECOMPOSE, question=state.question, count=count, found=_certified(state.findings), planned=hops,
+            single=self.single,
+        ).value.questions  # fmt: skip
+        more = _hops(questions, len(state.findings) + len(hops))
+        return more if self.single and more else [*more, _final(), goal]
 
     def view(self) -> EvidenceView:
         return EvidenceView(self.world.shown, self.world.queries)
@@ -140,7 +158,7 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
         if target.kind == GOAL:
             return Draft(state.answer, state.question, state.findings)
         if target.kind == FINAL:
-            return self._draft(state, failures, ())
+            return self._draft(state, target, failures, ())
         asked = filled(target.about["question"], [finding.entity for finding in state.findings])
         query = ""
         if self.world.setting == "open":
@@ -149,7 +167,7 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
         paragraphs = [prompts.Passage(title=title, text=text) for title, text in self.world.shown[-self.policy.shown :]]
         extract = self.backbone.ask(
             prompts.EXTRACT, paragraphs=paragraphs, question=state.question, asked=asked,
-            found=_certified(state.findings), refused=_rejected(failures), sample=_repetitions(failures),
+            found=_certified(state.findings), refused=_rejected(failures, target), sample=_repetitions(failures),
         ).value  # fmt: skip
         return Claim(Finding(asked, extract.finding, extract.title, extract.entity), query)
 
@@ -193,16 +211,23 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
         self, state: FindingsState, goal: Predicate, trajectory: Trajectory, view: EvidenceView
     ) -> Sequence[Predicate]:
         """Decompose what is not certified again; where only the answer is missing, try it again."""
-        failures = trajectory.since_certified
-        if failures and failures[-1].kind != HOP:
+        stuck = _target(trajectory, trajectory.attempts[-1])
+        if stuck.kind != HOP:
             return [_final(), goal]
-        return self._plan(state, goal, _rejected(failures), sample=trajectory.replans + trajectory.malformed)
+        count, tried = self._missing(state), (_target(trajectory, failure) for failure in trajectory.since_certified)
+        questions = self.backbone.ask(
+            prompts.REPLAN, question=state.question, count=count, found=_certified(state.findings),
+            stuck=stuck.about["question"], refused=_rejected(trajectory.failures, stuck),
+            given_up=list(dict.fromkeys(hop.about["question"] for hop in tried if hop.kind == HOP and hop != stuck)),
+            sample=trajectory.replans + trajectory.malformed,
+        ).value.questions  # fmt: skip
+        return [*_hops(questions, len(state.findings)), _final(), goal]
 
     def finalize(self, state: FindingsState, goal: Predicate, trajectory: Trajectory, view: EvidenceView) -> Draft:
         """An answer from what is certified, and from what was claimed since."""
         hops = [attempt for attempt in trajectory.since_certified if attempt.kind == HOP]
         claims = dict.fromkeys(_proposed_text(attempt) for attempt in hops)
-        return self._draft(state, (), [claim for claim in claims if not unfounded(claim)])
+        return self._draft(state, goal, (), [claim for claim in claims if not unfounded(claim)])
 
     def blank(self, predicate: Predicate, words: str) -> Predicate:
         return Predicate(words, predicate.kind, {"question": words} if predicate.kind == HOP else {})
@@ -211,20 +236,9 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
         """Each hop says nothing; that an answer follows is the same in every plan (A.5), and no content."""
         return self.blank(predicate, NOTHING) if predicate.kind == HOP else predicate
 
-    def _plan(
-        self, state: FindingsState, goal: Predicate, refused: Sequence[prompts.RejectedTry], sample: int = 0
-    ) -> Sequence[Predicate]:
-        missing = max(1, self.hops - len(state.findings)) if self.hops else 0
-        questions = self.backbone.ask(
-            prompts.DECOMPOSE, question=state.question, count=missing, found=_certified(state.findings),
-            refused=list(refused), sample=sample,
-        ).value.questions  # fmt: skip
-        first = len(state.findings) + 1
-        hops = [
-            Predicate(f"Hop {number} is answered: {question}", HOP, {"question": question})
-            for number, question in enumerate(questions[: missing or None], start=first)
-        ]
-        return [*hops, _final(), goal]
+    def _missing(self, state: FindingsState) -> int:
+        """How many hops are wanted besides those that are certified; 0 for any."""
+        return max(1, self.hops - len(state.findings)) if self.hops else 0
 
     def _query(self, state: FindingsState, asked: str, view: EvidenceView) -> str:
         tried = view.queries[state.queries :]
@@ -253,10 +267,12 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
             reason = check.reason or f"{title!r} does not say so"
         return Verdict(0, reason)
 
-    def _draft(self, state: FindingsState, failures: Sequence[Attempt], unsure: Sequence[str]) -> Draft:
+    def _draft(
+        self, state: FindingsState, target: Predicate, failures: Sequence[Attempt], unsure: Sequence[str]
+    ) -> Draft:
         final = self.backbone.ask(
             prompts.ANSWER, question=state.question, found=_certified(state.findings), unsure=list(unsure),
-            refused=_rejected(failures), sample=_repetitions(failures),
+            refused=_rejected(failures, target), sample=_repetitions(failures),
         ).value  # fmt: skip
         return Draft(final.answer, state.question, state.findings)
 
@@ -264,6 +280,18 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
 def beginning(paragraph: Paragraph) -> str:
     """What tells a paragraph from others, also of the same title."""
     return f"{paragraph.title}: {paragraph.text[:BEGINNING]}"
+
+
+def _hops(questions: Sequence[str], before: int) -> list[Predicate]:
+    """Predicates of sub-questions. before: how many hops stand before them."""
+    return [
+        Predicate(f"Hop {number} is answered: {question}", HOP, {"question": question})
+        for number, question in enumerate(questions, start=before + 1)
+    ]
+
+
+def _target(trajectory: Trajectory, attempt: Attempt) -> Predicate:
+    return trajectory.plans[attempt.plan].predicates[attempt.position]
 
 
 def _final() -> Predicate:
@@ -290,12 +318,12 @@ def _proposed_text(attempt: Attempt) -> str:
     return action.get("answer") or action.get("finding", {}).get("text") or "nothing"
 
 
-def _rejected(failures: Sequence[Attempt]) -> list[prompts.RejectedTry]:
+def _rejected(failures: Sequence[Attempt], target: Predicate) -> list[prompts.RejectedTry]:
     """Each rejected try once, in order."""
-    tries = dict.fromkeys((_proposed_text(failure), failure.reason) for failure in failures)
+    tries = dict.fromkeys((_proposed_text(failure), why(failure, target)) for failure in failures)
     return [prompts.RejectedTry(tried=tried, reason=reason) for tried, reason in tries]
 
 
 def _repetitions(failures: Sequence[Attempt]) -> int:
     """Failures that a prompt shows as one: it would be asked in the same words again, and a retry is another action."""
-    return len(failures) - len(_rejected(failures))
+    return len(failures) - len({(failure.target, _proposed_text(failure), failure.reason) for failure in failures})

@@ -37,31 +37,60 @@ class Passage(Fields):
 RETRIED = (0.7,)
 
 
+MOST_HOPS = 4  # A.6
+
+
 class DecomposeFields(Fields):
-    """count: how many sub-questions are wanted; 0 leaves it to the answer, from two to four."""
+    """What Propose reads. count: how many sub-questions are wanted in all; 0 leaves it to the answer, from two to four.
+    planned: those so far. single: whether the next one alone is wanted (Eq. 1), else all that are missing.
+    """
 
     question: str
     count: int
     found: list[CertifiedFinding]
+    planned: list[str]
+    single: bool
+
+
+class ReplanFields(Fields):
+    """What Replan reads. count: how many sub-questions are wanted, 0 for any. stuck: the one that was not answered, and
+    its rejected answers. given_up: others that were tried since the last certified finding.
+    """
+
+    question: str
+    count: int
+    found: list[CertifiedFinding]
+    stuck: str
     refused: list[RejectedTry]
+    given_up: list[str]
 
 
 class SubQuestions(AnswerModel):
     """Sub-questions in order; `#1` stands for the answer of the first."""
 
-    questions: list[str] = Field(description="the sub-questions, in order", min_length=1, max_length=4)
+    questions: list[str] = Field(description="the sub-questions, in order", max_length=MOST_HOPS)
 
 
-def exactly(fields: DecomposeFields) -> type[SubQuestions]:
-    """As many sub-questions as are wanted: the plan's structure is fixed (A.5, A.6), and no part of the answer."""
-    if not fields.count:
-        return SubQuestions
-    return limited(SubQuestions, "questions", list[str], min_length=fields.count, max_length=fields.count)
+def so_many(least: int, most: int) -> type[SubQuestions]:
+    """The plan's structure is fixed (A.5, A.6): how many sub-questions there are is no part of the answer."""
+    return limited(SubQuestions, "questions", list[str], min_length=least, max_length=most)
+
+
+def missing(fields: DecomposeFields) -> type[SubQuestions]:
+    """What may follow on the plan so far."""
+    planned = len(fields.planned)
+    left = (fields.count or MOST_HOPS) - planned
+    least = left if fields.count else int(not planned)
+    return so_many(min(1, least), 1) if fields.single else so_many(least, left)
 
 
 DECOMPOSE = read_prompt(
-    "sdp/multihop/decompose.md", DecomposeFields, SubQuestions, retry_temperatures=RETRIED, narrow=exactly
+    "sdp/multihop/decompose.md", DecomposeFields, SubQuestions, retry_temperatures=RETRIED, narrow=missing
 )
+REPLAN = read_prompt(
+    "sdp/multihop/replan.md", ReplanFields, SubQuestions, retry_temperatures=RETRIED,
+    narrow=lambda fields: so_many(fields.count or 1, fields.count or MOST_HOPS),
+)  # fmt: skip
 
 
 class QueryFields(Fields):

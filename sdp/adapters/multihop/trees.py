@@ -13,8 +13,6 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
-from pydantic import ValidationError
-
 from lab.models.backbone import Answer, Call, MalformedAnswer
 from lab.models.engines import parse
 from lab.models.prompts import Prompt
@@ -41,6 +39,7 @@ class TreeBackbone:
         self.tree, self.certify, self.seed = tree, certify, seed
         self._answers: dict[str, Callable[[Any], Any]] = {
             prompts.DECOMPOSE.name: self._decompose,
+            prompts.REPLAN.name: self._replan,
             prompts.EXTRACT.name: self._extract,
             prompts.VERIFY.name: self._verify,
             prompts.ANSWER.name: self._answer,
@@ -59,14 +58,15 @@ class TreeBackbone:
         return ""
 
     def _decompose(self, fields: prompts.DecomposeFields) -> prompts.SubQuestions:
-        """Propose: the tree's own sub-questions. Replan: the question itself, once."""
-        if not fields.found and not fields.refused:
-            try:
-                return prompts.SubQuestions(questions=[hop.asked for hop in self.tree.hops])
-            except ValidationError:
-                raise MalformedAnswer(
-                    f"the tree has {len(self.tree.hops)} sub-questions, too many for a plan"
-                ) from None
+        """The tree's own sub-questions that follow on the planned ones."""
+        hops = [hop.asked for hop in self.tree.hops]
+        if not 1 <= len(hops) <= prompts.MOST_HOPS:
+            raise MalformedAnswer(f"the tree has {len(hops)} sub-questions; a plan has 1 to {prompts.MOST_HOPS}")
+        left = hops[len(fields.planned) :]
+        return prompts.SubQuestions(questions=left[:1] if fields.single else left)
+
+    def _replan(self, fields: prompts.ReplanFields) -> prompts.SubQuestions:
+        """The question itself, once."""
         if any(failure.tried.startswith(fields.question) for failure in fields.refused):
             raise MalformedAnswer("nothing is left of the tree: the answers to the question itself were rejected")
         return prompts.SubQuestions(questions=[fields.question])

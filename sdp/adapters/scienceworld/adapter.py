@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import Any, Literal
 
 from lab.models.backbone import Backbone
 from sdp.adapters.scienceworld import prompts
-from sdp.operators import Adapter, Verdict, check_choices
+from sdp.operators import Adapter, Verdict, check_choices, why
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.scienceworld import ScienceTask, ScienceWorld
 from worlds.scienceworld.world import REFUSALS, Looks
@@ -24,10 +25,13 @@ ROOM = re.compile(r"(?:This room is called|This outside location is called|You a
 class Policy:
     """What a user may change. grain: what a predicate covers (§4.1), see GRAINS. recent: actions that Realize and
     Replan are shown. judged: next conditions that Validate is shown, and so the deepest cascade before the goal.
+    refused: what Replan is told of the actions that the simulator refused, the targets that they were for (A.3) or the
+    actions themselves.
     """
 
     grain: prompts.Grain = "change"
     recent: int = 8
+    refused: Literal["targets", "actions"] = "targets"
     judged: int = prompts.MOST_JUDGED
 
     def __post_init__(self) -> None:
@@ -78,14 +82,10 @@ class Event:
 
 
 class ObservedWorld:
-    """The world of one episode with what it has shown so far, so that the adapter keeps nothing itself.
-
-    refused: the actions that the simulator did not know.
-    """
+    """The world of one episode with what it has shown so far, so that the adapter keeps nothing itself."""
 
     def __init__(self, world: ScienceWorld) -> None:
         self.world = world
-        self.refused: dict[str, None] = {}
         self._score, self._actions, self._looks = 0, list[tuple[str, str]](), Looks("", "")
         self._visited, self._focused = dict[str, None](), dict[str, None]()
 
@@ -102,9 +102,7 @@ class ObservedWorld:
         event = Event(action, step.text, score - self._score, self._enter(), score, step.done)
         self._score = score
         self._actions.append((action, step.text))
-        if event.refused:
-            self.refused[action] = None
-        elif focus := re.match(r"focus on (.+)", action):
+        if not event.refused and (focus := re.match(r"focus on (.+)", action)):
             self._focused[focus[1]] = None
         return event
 
@@ -131,30 +129,40 @@ class ObservedWorld:
 
 @dataclass(frozen=True)
 class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
-    """One task. Frozen; during an episode only the world and the accounts change."""
+    """One task. Frozen; during an episode only the world and the accounts change.
+
+    single: whether Propose is asked for one condition at a time (Eq. 1), else for the whole plan (A.3).
+    """
 
     task: ScienceTask
     world: ObservedWorld
     backbone: Backbone
     policy: Policy = Policy()
+    single: bool = False
 
     def start(self) -> tuple[ConditionsState, Predicate]:
         return ConditionsState(self.world.begin(self.task)), Predicate(prompts.WHOLE, GOAL)
 
     def propose(self, state: ConditionsState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
-        """The whole plan in one call."""
-        return self._plan(state, goal, [])[len(planned) :]
+        """The conditions that follow on `planned`, all or the next one; the goal where the model gives none."""
+        if len(planned) >= prompts.GRAINS[self.policy.grain]:
+            return [goal]
+        targets = self.backbone.ask(
+            prompts.PLAN, planned=[p.text for p in planned], single=self.single, **self._situation(state)
+        ).value.targets
+        return _plan(targets) if self.single and targets else [*_plan(targets), goal]
 
     def view(self) -> Snapshot:
         return self.world.seen(self.policy.recent)
 
     def realize(self, state: ConditionsState, target: Predicate, failures: Sequence[Attempt], view: Snapshot) -> str:
-        tried = [str(failure.action) for failure in failures]
-        repeated = len(tried) - len(set(tried))  # at temperature 0 a model that repeats itself does so for ever
+        failed = list(dict.fromkeys((str(failure.action), why(failure, target)) for failure in failures))
+        repeated = len(failures) - len(failed)  # at temperature 0 a model that repeats itself does so for ever
         return self.backbone.ask(
             prompts.ACT, sample=repeated, room=view.room, inventory=view.inventory, visited=list(view.visited),
             recent=[prompts.ActionTaken(action=action, answer=answer) for action, answer in view.recent],
-            failed=list(dict.fromkeys(tried)), target=target.text,
+            failed=[prompts.FailedAction(action=action, reason=reason) for action, reason in failed],
+            target=target.text,
         ).value.action  # fmt: skip
 
     def act(self, action: str) -> Event:
@@ -185,19 +193,33 @@ class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
     def replan(
         self, state: ConditionsState, goal: Predicate, trajectory: Trajectory, view: Snapshot
     ) -> Sequence[Predicate]:
-        """A fresh plan from here, told what it was stuck at and which actions the world never knew."""
-        failures = trajectory.since_certified
-        tries = [prompts.ActionTaken(action=str(f.action), answer=f.reason) for f in failures[-self.policy.recent :]]
-        stuck = prompts.FailedTarget(target=trajectory.attempts[-1].target, failed=len(failures), attempts=tries)
-        return self._plan(state, goal, [stuck], sample=trajectory.replans + trajectory.malformed)
-
-    def _plan(
-        self, state: ConditionsState, goal: Predicate, stuck: list[prompts.FailedTarget], sample: int = 0
-    ) -> Sequence[Predicate]:
-        now = self.view()
-        targets = self.backbone.ask(
-            prompts.PLAN, sample=sample, grain=self.policy.grain, task=state.task, rooms=list(self.world.rooms()),
-            room=now.room, inventory=now.inventory, certified=list(state.held), refused=list(self.world.refused),
-            stuck=stuck,
+        """A fresh plan from here, told what it was stuck at, and what the world refused so far."""
+        failures, refused = trajectory.failures, [attempt for attempt in trajectory.attempts if _refused(attempt)]
+        targets, actions = (list(dict.fromkeys(getattr(a, name) for a in refused)) for name in ("target", "action"))
+        by_target = self.policy.refused == "targets"
+        plan = self.backbone.ask(
+            prompts.REPLAN, sample=trajectory.replans + trajectory.malformed, target=trajectory.attempts[-1].target,
+            failed=len(failures),
+            attempts=[
+                prompts.FailedAction(action=str(f.action), reason=f.reason) for f in failures[-self.policy.recent :]
+            ],
+            invalid=targets if by_target else [], unknown=[] if by_target else actions, **self._situation(state),
         ).value.targets  # fmt: skip
-        return [*(Predicate(target, TARGET) for target in targets), goal]
+        return [*_plan(plan), goal]
+
+    def _situation(self, state: ConditionsState) -> dict[str, Any]:
+        """What every plan begins with: the task, what is certified, and what the world shows now."""
+        now = self.view()
+        return {
+            "grain": self.policy.grain, "task": state.task, "rooms": list(self.world.rooms()), "room": now.room,
+            "inventory": now.inventory, "certified": list(state.held),
+        }  # fmt: skip
+
+
+def _plan(targets: Sequence[str]) -> list[Predicate]:
+    return [Predicate(target, TARGET) for target in targets]
+
+
+def _refused(attempt: Attempt) -> bool:
+    """Whether the simulator did not know the action; the goal is no target that a plan could avoid."""
+    return attempt.kind != GOAL and bool(attempt.observation and REFUSALS.search(attempt.observation["answer"]))

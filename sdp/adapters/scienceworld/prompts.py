@@ -29,17 +29,16 @@ class ActionTaken(Fields):
     answer: str
 
 
-class FailedTarget(Fields):
-    """What a new plan is asked for about: the target, how often it failed, and the last attempts at it."""
+class FailedAction(Fields):
+    """An action that did not bring its target, and why Validate rejected it."""
 
-    target: str
-    failed: int
-    attempts: list[ActionTaken]
+    action: str
+    reason: str
 
 
-class PlanFields(Fields):
-    """grain: of GRAINS. rooms: those that can be reached. certified: targets that hold already. refused: actions that
-    the world does not know, of the whole episode. stuck: at most one.
+class PlanningFields(Fields):
+    """What Propose and Replan read. grain: of GRAINS. rooms: those that can be reached. certified: targets that hold
+    already.
     """
 
     grain: Grain
@@ -48,33 +47,62 @@ class PlanFields(Fields):
     room: str
     inventory: str
     certified: list[str]
-    refused: list[str]
-    stuck: list[FailedTarget]
+
+
+class PlanFields(PlanningFields):
+    """planned: the plan so far. single: whether the next condition alone is wanted (Eq. 1), else all that follow."""
+
+    planned: list[str]
+    single: bool
+
+
+class ReplanFields(PlanningFields):
+    """target: that is stuck, after so many failed attempts; the last of them. invalid: targets at which the simulator
+    refused an action, of the whole episode (A.3). unknown: the actions that it refused.
+    """
+
+    target: str
+    failed: int
+    attempts: list[FailedAction]
+    invalid: list[str]
+    unknown: list[str]
 
 
 class Targets(AnswerModel):
     """Conditions, in the order in which they are to become true."""
 
-    targets: list[str] = Field(description="a list of sentences, in the order in which they become true", min_length=1)
+    targets: list[str] = Field(description="a list of sentences, in the order in which they become true")
 
 
-PLAN = read_prompt(
-    "sdp/scienceworld/plan.md", PlanFields, Targets, retry_temperatures=RETRIED,
-    narrow=lambda fields: limited(Targets, "targets", list[str], min_length=1, max_length=GRAINS[fields.grain]),
+def conditions(least: int, most: int) -> type[Targets]:
+    """A plan of so many conditions."""
+    return limited(Targets, "targets", list[str], min_length=least, max_length=most)
+
+
+def next_targets(fields: PlanFields) -> type[Targets]:
+    """What may follow on the plan so far: one condition or all that fit; nothing may where something is planned."""
+    left = GRAINS[fields.grain] - len(fields.planned)
+    return conditions(0 if fields.planned else 1, 1 if fields.single else left)
+
+
+PLAN = read_prompt("sdp/scienceworld/plan.md", PlanFields, Targets, retry_temperatures=RETRIED, narrow=next_targets)
+REPLAN = read_prompt(
+    "sdp/scienceworld/replan.md", ReplanFields, Targets, retry_temperatures=RETRIED,
+    narrow=lambda fields: conditions(1, GRAINS[fields.grain]),
 )  # fmt: skip
 
 
 class ActFields(Fields):
     """What Realize may read (A.3): the room, the inventory, the target, what was done lately, and rooms visited.
 
-    failed: what was done for this target and did not bring it.
+    failed: what was done for this target and did not bring it, and why.
     """
 
     room: str
     inventory: str
     visited: list[str]
     recent: list[ActionTaken]
-    failed: list[str]
+    failed: list[FailedAction]
     target: str
 
 

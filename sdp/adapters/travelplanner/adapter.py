@@ -32,7 +32,7 @@ from sdp.adapters.travelplanner.prompts import CITIES, SELECT, Candidate, Listed
 from sdp.adapters.travelplanner.trip import Decision, Leg, Route, TripState
 from sdp.adapters.travelplanner.undo import frugal, least_for_meals, undoing_tail
 from sdp.adapters.travelplanner.validators import BLANK, REOPEN, Report, fault
-from sdp.operators import NOTHING, Adapter, Verdict, check_choices
+from sdp.operators import NOTHING, Adapter, Verdict, check_choices, why
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.travelplanner.tasks import TripTask
 from worlds.travelplanner.world import TravelPlanner
@@ -108,7 +108,10 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         return TripState(self.task, route), trip.goal(self.task)
 
     def propose(self, state: TripState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
-        """The rest of the plan: a function of the task's shape and the cities; only the latter are ever asked for."""
+        """The rest of the plan: a function of the task's shape and the cities; only the latter are ever asked for.
+
+        So one predicate a call (Eq. 1) has no reading of its own here: it gives the same plan by as many calls.
+        """
         routed = planned and planned[0].kind == trip.OUTBOUND
         route = trip.route_of(planned[0]) if routed else state.route or self._choose_route()
         plan = trip.state_plan(self.task, route, self.policy.every_meal, self.policy.order == "numbered")
@@ -128,7 +131,7 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
             if not options.options and target.about.get("required", True):
                 return Choice((), None, note=options.diagnostic, searches=self.catalogue.new_searches())
             decisions += self._select(
-                now, options, failures, slots, trip=_trip_text(self.task, now.route), target=target.text,
+                now, target, options, failures, slots, trip=_trip_text(self.task, now.route),
                 slot=f"{slots[0][1]} of day {slots[0][0]}", left=self.task.budget - now.cost,
                 wanted=list(now.cuisines_missing),
             )  # fmt: skip
@@ -168,8 +171,8 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         if undone >= self.policy.undo:
             return rest
         # Retrying alone can help unless earlier decisions are in the way of the predicate that is stuck.
-        failures = [attempt for attempt in trajectory.since_certified if attempt.target == rest[0].text]
-        if rest[0].kind != trip.BUDGET and not any(failure.action and failure.action["note"] for failure in failures):
+        tries = trajectory.failures
+        if rest[0].kind != trip.BUDGET and not any(failure.action and failure.action["note"] for failure in tries):
             return rest
         tail = undoing_tail(self.catalogue, state, rest, self.policy.every_meal)
         return rest if tail is None else tail
@@ -188,12 +191,11 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
             options = Options(anything(self.catalogue, self.task, random))
             fields = {
                 "trip": self.task.goal,
-                "target": NOTHING,
                 "slot": NOTHING,
                 "left": self.task.budget,
                 "wanted": [],
             }
-            decisions += self._select(now, options, failures, [], **fields)
+            decisions += self._select(now, target, options, failures, [], **fields)
         return Choice(decisions, trip.itinerary(state.decide(decisions)), searches=self.catalogue.new_searches())
 
     def _options(self, state: TripState, target: Predicate, slot: tuple[int, str]) -> Options:
@@ -215,8 +217,8 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         return cap(options, state.cuisines_missing)
 
     def _select(
-        self, state: TripState, options: Options, failures: Sequence[Attempt], slots: Sequence[tuple[int, str]],
-        **fields: Any,
+        self, state: TripState, target: Predicate, options: Options, failures: Sequence[Attempt],
+        slots: Sequence[tuple[int, str]], **fields: Any,
     ) -> tuple[Decision, ...]:  # fmt: skip
         """Ask the backbone for one of the options; without any, an optional slot stays empty. fields: of the prompt,
         on the trip and on what is to be decided.
@@ -225,12 +227,13 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
             return tuple(Decision(day, slot, trip.EMPTY) for day, slot in slots)
         answer = self.backbone.ask(
             SELECT,
+            target=target.text,
             decided=[f"day {d.day} {d.slot}: {d.text}" for d in state.decisions if d.text != trip.EMPTY],
             options=[
                 ListedOption(number=number, text=option.label, cost=option.cost, cuisines=list(option.cuisines))
                 for number, option in enumerate(options.options, start=1)
             ],
-            failures=_rejected_choices(failures),
+            failures=_rejected_choices(failures, target),
             **fields,
         )
         choice = answer.value.choice
@@ -267,11 +270,11 @@ def _trip_text(task: TripTask, route: Route) -> str:
     return f"{task.goal} Route: {' - '.join(stops)}." if route else task.goal
 
 
-def _rejected_choices(failures: Sequence[Attempt]) -> list[RejectedChoice]:
+def _rejected_choices(failures: Sequence[Attempt], target: Predicate) -> list[RejectedChoice]:
     """Each rejected choice once, with how often: the same line over and over would only make the prompt long."""
     chosen = (failure.action["decisions"] if failure.action else [] for failure in failures)
     choices = ("; ".join(text for _, _, text in decisions) or "nothing" for decisions in chosen)
-    lines = Counter(zip(choices, (failure.reason for failure in failures), strict=True))
+    lines = Counter(zip(choices, (why(failure, target) for failure in failures), strict=True))
     return [RejectedChoice(choice=choice, reason=reason, times=times) for (choice, reason), times in lines.items()]
 
 
