@@ -14,6 +14,7 @@ Around it:
     benchmark      RewardPrediction: how its pairs are built, read and fetched                  (§2, Appendix A)
     embeddings     sentence embeddings of any model, each text embedded once
     truncation     what is left out where a prompt does not fit the context
+    trust          which rewards mean nothing: unread text, empty or copied states, cut text
     walkthrough    one trajectory step by step: which object fulfilled which part of the goal   (Table 17)
     plots, experiments
                    the figures and the tables

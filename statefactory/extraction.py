@@ -16,6 +16,7 @@ from lab.models.backbone import Backbone, MalformedAnswer
 from lab.models.prompts import Prompt
 from statefactory.prompts import ITEMS, Reasoning, modules
 from statefactory.state import LEVELS, Level, State, Values
+from statefactory.trust import mostly_unread
 
 # How a state of each level is read and written.
 TUPLES: dict[Level, Any] = {level: GenericAlias(tuple, (ITEMS.get(level, str), ...)) for level in LEVELS}
@@ -26,13 +27,15 @@ STATES = {level: TypeAdapter(items) for level, items in TUPLES.items()}
 class Trace:
     """What was extracted: a state and a goal a step.
 
-    malformed: answers of a model that could not be read; such an answer changes nothing.
+    malformed: answers of a model that could not be read; such an answer changes nothing. unread: the steps, from 0,
+    whose observation is not in the state, since it was mostly unread.
     """
 
     level: Level
     states: tuple[State, ...]
     goals: tuple[State, ...]
     malformed: int = 0
+    unread: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, each state and goal once; `read_trace` reads them back."""
@@ -45,6 +48,7 @@ class Trace:
             "goals": [adapter.dump_python(goal, mode="json") for goal in goals],
             "steps": [[numbers[0][s], numbers[1][g]] for s, g in zip(self.states, self.goals, strict=True)],
             "malformed": self.malformed,
+            "unread": [*self.unread],
         }
 
 
@@ -58,6 +62,7 @@ def read_trace(record: dict[str, Any]) -> Trace:
         tuple(states[state] for state, _ in steps),
         tuple(goals[goal] for _, goal in steps),
         record["malformed"],
+        tuple(record.get("unread", ())),
     )
 
 
@@ -65,13 +70,14 @@ def read_trace(record: dict[str, Any]) -> Trace:
 class Memory:
     """What one step hands to the next (Eq. 4 and 6): the task, and the state and goal so far, empty before the first.
 
-    malformed: as in `Trace`, so far.
+    malformed: as in `Trace`, so far. unread: whether the newest observation was mostly unread.
     """
 
     task: str
     state: State = ()
     goal: State = ()
     malformed: int = 0
+    unread: bool = False
 
 
 class Extractor:
@@ -121,6 +127,7 @@ class Extractor:
             current,
             wanted.goal if wanted else memory.goal,
             memory.malformed + (seen, kept, wanted).count(None),
+            seen is None or mostly_unread(seen.thinking, observation),
         )
 
     def _ask(self, prompt: Prompt, **fields: Any) -> Any:
@@ -158,4 +165,5 @@ def extract(
 def trace_of(level: Level, memories: Sequence[Memory]) -> Trace:
     """The trace of successive memories."""
     states, goals = tuple(memory.state for memory in memories), tuple(memory.goal for memory in memories)
-    return Trace(level, states, goals, memories[-1].malformed if memories else 0)
+    unread = tuple(step for step, memory in enumerate(memories) if memory.unread)
+    return Trace(level, states, goals, memories[-1].malformed if memories else 0, unread)

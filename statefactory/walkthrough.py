@@ -20,9 +20,10 @@ from lab.viewer.timeline import Timeline, cost_of, dealt
 from statefactory.benchmark.schema import Row
 from statefactory.embeddings import Embedder
 from statefactory.extraction import Trace
-from statefactory.predictors.factored import trace_rewards
+from statefactory.predictors.factored import trace_flags, trace_rewards
 from statefactory.routing import PAPER, Convention, Match, matches
 from statefactory.state import Attribute, Entity, entities
+from statefactory.trust import Flags, with_constant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,12 +61,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Walkthrough:
-    """A trajectory with what was extracted, its rewards, shape (steps,), and the matches of each step."""
+    """A trajectory with what was extracted, its rewards, shape (steps,), the matches of each step, and its flags."""
 
     row: Row
     trace: Trace
     rewards: np.ndarray
     matches: tuple[tuple[Match, ...], ...]
+    flags: Flags
 
     def __len__(self) -> int:
         return len(self.matches)
@@ -100,12 +102,12 @@ class Walkthrough:
         return [Part(tuple(course)) for course in courses]
 
     def timeline(self) -> Timeline:
-        """The steps to look at, each with all that it changed in state and goal, and its reward."""
-        return timeline(self.row, self.trace, self.rewards.tolist())
+        """The steps to look at, each with all that it changed in state and goal, and its reward with its flags."""
+        return timeline(self.row, self.trace, self.rewards.tolist(), flags=self.flags)
 
     def table(self, width: int = 90) -> pd.DataFrame:
         """A row a step, as Table 17: Step (from 1), Action, Observation, State (what changed), Goal, Anchored, Reward,
-        Gain (over the step before, at first over 0) and Truth. width: characters of a text.
+        Gain (over the step before, at first over 0), Truth and Flags. width: characters of a text.
         """
         # WebShop repeats the goal on every page; to replace an empty one would put the ellipsis between all characters.
         goal = self.row.goal_description or "\0"
@@ -120,6 +122,7 @@ class Walkthrough:
                 "Reward": self.rewards,
                 "Gain": np.diff(self.rewards, prepend=0.0),
                 "Truth": self.row.shaped,
+                "Flags": [", ".join(sorted(step)) for step in self.flags],
             }
         )
 
@@ -174,16 +177,16 @@ def walk(row: Row, trace: Trace, embedder: Embedder, convention: Convention = PA
     compared = list(zip(map(entities, trace.goals), map(entities, trace.states), strict=True))
     # Most steps change nothing: each distinct pair of goal and state is matched once.
     by_pair = {pair: matches(*pair, embedder, convention) for pair in dict.fromkeys(compared)}
-    return Walkthrough(
-        row, trace, trace_rewards(trace, embedder, convention), tuple(by_pair[pair] for pair in compared)
-    )
+    rewards = trace_rewards(trace, embedder, convention)
+    flags = with_constant(trace_flags(trace, None, embedder, convention), rewards)
+    return Walkthrough(row, trace, rewards, tuple(by_pair[pair] for pair in compared), flags)
 
 
 def timeline(
     row: Row, trace: Trace | None = None, rewards: Sequence[float] | None = None, exchanges: Sequence[Exchange] = (),
-    calls: int = 0,
+    calls: int = 0, flags: Flags = (),
 ) -> Timeline:  # fmt: skip
-    """The trajectory as steps, with what was extracted or predicted at each, as far as it is given.
+    """The trajectory as steps, with what was extracted or predicted at each and its flags, as far as it is given.
 
     exchanges: all prompts and answers in order, where they are at hand; `calls` of them a step. Raises ValueError where
     trace or rewards are of another number of steps.
@@ -198,9 +201,10 @@ def timeline(
         reward = shown_rewards[index]
         predicted = "" if reward is None else f"reward {reward:.2f} ({reward - before:+.2f}), "
         before = reward or 0.0
+        doubts = f"; flagged: {', '.join(sorted(flags[index]))}" if flags and flags[index] else ""
         steps.append(
             Step(
-                title=step.action, reason=f"{predicted}truth {step.reward.shaped:.2f}", action=step.action,
+                title=step.action, reason=f"{predicted}truth {step.reward.shaped:.2f}{doubts}", action=step.action,
                 observation=step.observation, exchanges=asked, cost=cost_of(asked),
                 before=states[index - 1] if index else {}, after=states[index],
             )

@@ -31,6 +31,7 @@ OUTCOMES = ["failed", "not_measured", "bound_low", "bound_high"]
 COLUMNS = ["method", "backbone", "metric", "value", "ci_low", "ci_high", "n", *OUTCOMES, "evidence", "source"]
 NUMBERS = ["value", "ci_low", "ci_high", "n", *OUTCOMES]
 COUNTS = {"n": "n", "failed": "failed", "not measured": "not_measured"}  # for reading -> the column
+NOTE = "note"  # an extra column: what a reader of the value must know, in two or three words
 COUNTED = ["backbone", "evidence", *COUNTS]
 # How a model's answers were read, in percent: the column -> of `lab.results.outcomes.Readings`.
 SHARES = {f"{name} %": name for name in ("malformed", "truncated", "repaired")}
@@ -287,14 +288,15 @@ def _display_cell(cell: Row | None, decimals: int) -> str:
     return with_interval(cell, decimals)
 
 
-def with_interval(cell: Mapping[str, float], decimals: int) -> str:
-    """A row's value as `value [low, high]`, and its bounds behind it where it has some; NaN stands for none."""
+def with_interval(cell: Mapping[str, Any], decimals: int) -> str:
+    """A row's value as `value [low, high]`, with its bounds and its note behind it where it has some."""
     value = f"{cell['value']:.{decimals}f}"
     if not math.isnan(cell["ci_low"]):
         value += f" [{cell['ci_low']:.{decimals}f}, {cell['ci_high']:.{decimals}f}]"
     if not math.isnan(cell["bound_low"]):
         value += f" (with all measured: {cell['bound_low']:.{decimals}f} to {cell['bound_high']:.{decimals}f})"
-    return value
+    # Not `in`: of a row without one, the column's cell is NaN.
+    return f"{value}, {cell[NOTE]}" if isinstance(cell.get(NOTE), str) and cell[NOTE] else value
 
 
 def counted(cell: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from statefactory.prompts import (
     modules,
 )
 from statefactory.state import Entity, Level, State, at_level, from_level
+from statefactory.trust import UNPARSED
 
 A = TypeVar("A", bound=AnswerModel)
 
@@ -93,9 +94,6 @@ def _exchangeable(known: Entities, offered: Sequence[Entity]) -> Iterator[tuple[
 def _without_one(known: Entities, random: Random) -> Entities:
     index = random.randrange(len(known)) if known else 0
     return known[:index] + known[index + 1 :]
-
-
-UNPARSED = "Unparsed: "
 
 
 def _register(level: Level, prompts: Modules) -> None:

@@ -30,7 +30,10 @@ DEFAULT = "all-MiniLM-L6-v2"
 
 
 class Embedder(Protocol):
-    """Texts to vectors. name: stands beside a number that was got with it."""
+    """Texts to vectors. name: stands beside a number that was got with it.
+
+    One with an attribute `cut`, the texts so far that it did not read to their ends, has their rewards flagged.
+    """
 
     name: str
 

@@ -33,8 +33,8 @@ class Model(Protocol):
 
     def embed(self, texts: Sequence[str]) -> np.ndarray: ...
 
-    def cut(self, texts: Sequence[str]) -> int:
-        """How many of the texts are longer than what the model reads of one; 0 where that is not known."""
+    def cut(self, texts: Sequence[str]) -> list[str]:
+        """Those of the texts that are longer than what the model reads of one; none where that is not known."""
         ...
 
 
@@ -90,14 +90,15 @@ class VectorFile(Database):
 class Cached:
     """An embedder that calls its model for cache misses alone. Thread-safe; picklable.
 
-    cut: different texts so far, in this process, of which the model reads the beginning alone. The first are reported.
+    cut: the texts so far, in this process, of which the model reads the beginning alone. The first are reported.
     """
 
     def __init__(self, model: Model, file: VectorFile | None = None) -> None:
         self.model = model
         self.name = model.name
         self.file = VectorFile() if file is None else file
-        self.cut, self._lock = 0, threading.Lock()
+        self.cut: set[str] = set()
+        self._lock = threading.Lock()
         self._memory: dict[str, np.ndarray] = {}
         self._size: int | None = None
         self._known_as: str | None = None
@@ -136,13 +137,13 @@ class Cached:
             return self._memory
 
     def _count_cut(self, texts: Sequence[str]) -> None:
-        count = self.model.cut(texts)
-        if count and not self.cut:
+        cut = self.model.cut(texts)
+        if cut and not self.cut:
             progress.say(
-                f"{count} of {len(texts)} texts are longer than what {self.name} reads of one: texts that differ only "
-                "behind that have the same vector. Further ones are counted, and not reported"
+                f"{len(cut)} of {len(texts)} texts are longer than what {self.name} reads of one: texts that differ "
+                "only behind that have the same vector. Further ones are counted, and not reported"
             )
-        self.cut += count
+        self.cut.update(cut)
 
     def _one_size(self, vectors: Mapping[str, np.ndarray]) -> None:
         sizes = {vector.size for vector in vectors.values()} | ({self._size} if self._size else set())

@@ -40,9 +40,9 @@ class EndpointModel:
             vectors += self._asked([sendable(text) for text in texts[start : start + BATCH]])
         return unit(vectors, texts, self.name)
 
-    def cut(self, texts: Sequence[str]) -> int:
-        """0: what a server cuts it does not say."""
-        return 0
+    def cut(self, texts: Sequence[str]) -> list[str]:
+        """None: what a server cuts it does not say."""
+        return []
 
     def _asked(self, texts: list[str]) -> list[list[float]]:
         import openai

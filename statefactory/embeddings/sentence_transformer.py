@@ -44,18 +44,19 @@ class SentenceTransformerModel:
         )
         return unit(vectors, texts, self.name)
 
-    def cut(self, texts: Sequence[str]) -> int:
-        """How many of the texts have more tokens than the model reads: the rest of such a text changes no vector.
+    def cut(self, texts: Sequence[str]) -> list[str]:
+        """Those of the texts that have more tokens than the model reads: the rest of such a text changes no vector.
 
-        The model is not loaded. 0 where its files state no limit, or have no tokenizer.json.
+        The model is not loaded. None where its files state no limit, or have no tokenizer.json.
         """
         folder = weights.located(self._entry)
         limit = _limit(str(folder))
         # A token is a byte or more, but for a few that are added: most texts need no look at their tokens.
-        long = [text for text in map(self._prepared, texts) if len(text.encode()) > limit - ADDED]
+        long = [text for text in texts if len(self._prepared(text).encode()) > limit - ADDED]
         if not long or not limit or not (folder / "tokenizer.json").exists():
-            return 0
-        return sum(len(tokens) > limit for tokens in _tokenizer(str(folder))(long)["input_ids"])
+            return []
+        every = _tokenizer(str(folder))([self._prepared(text) for text in long])["input_ids"]
+        return [text for text, tokens in zip(long, every, strict=True) if len(tokens) > limit]
 
     def _prepared(self, text: str) -> str:
         return self._entry.prefix + sendable(text).strip() if self._entry.prefix else sendable(text)

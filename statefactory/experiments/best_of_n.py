@@ -28,10 +28,12 @@ from lab.runs import collecting
 from lab.runs.run import Episode
 from lab.runs.study_results import Results
 from statefactory.benchmark.domains import title
+from statefactory.experiments.predictions import flags_of
 from statefactory.experiments.rivals import ORACLE, TRUE_SCORE, PredictorExperiment, answering, evidence
 from statefactory.experiments.scoring import STANDARD, Scoring, embedder_of
 from statefactory.extraction import read_trace
-from statefactory.predictors.factored import trace_rewards
+from statefactory.predictors.factored import trace_flags, trace_rewards
+from statefactory.trust import NONE, Flags, cells
 
 When = Literal["at the end", "midway"]
 END: When = "at the end"
@@ -92,7 +94,10 @@ def attempted(setup: attempts.Setup) -> attempts.Results:
 
 
 class Choices(NamedTuple):
-    """What choices came to. success: task -> the expected success, in [0, 1], of the attempt that is chosen."""
+    """What choices came to. success: task -> the expected success, in [0, 1], of the attempt that is chosen.
+
+    flags: of the attempts' rewards, one set an attempt.
+    """
 
     name: str
     title: str
@@ -100,6 +105,7 @@ class Choices(NamedTuple):
     backbone: str
     evidence: str
     success: Mapping[str, float]
+    flags: Flags = ()
 
 
 def choices(made: attempts.Results, run: Results, when: When = END, scoring: Scoring = STANDARD) -> list[Choices]:
@@ -129,9 +135,10 @@ def choices(made: attempts.Results, run: Results, when: When = END, scoring: Sco
         backbone = f"{acting}; rewards by {answered}" if answered else acting
         # Measured where neither those who acted nor those who judged were a stand-in with noise.
         stood_in = "simulated" in (made.evidence, evidence(run, world, predictor))
-        rewards = {name: _reward(episodes[name], scoring, when) for names in tasks.values() for name in names}
+        rated = {name: _rated(episodes[name], scoring, when) for names in tasks.values() for name in names}
+        rewards, flags = {name: reward for name, (reward, _) in rated.items()}, tuple(of for _, of in rated.values())
         how, origin = run.setup.part(world, predictor).how, "simulated" if stood_in else "measured"
-        chosen.append(Choices(predictor, how.title, when, backbone, origin, success(rewards)))
+        chosen.append(Choices(predictor, how.title, when, backbone, origin, success(rewards), flags))
     known = {
         (CHANCE, CHANCE_TITLE): dict.fromkeys(every, 0.0),
         (ORACLE, TRUE_SCORE.title): {name: attempt.score for name, attempt in every.items()},
@@ -143,7 +150,8 @@ def success(made: attempts.Results, choice: Choices) -> tables.Row:
     """The row of choices among attempts, in percent."""
     metric = f"Best of {made.setup.count} {choice.when}, {title(made.setup.world)}"
     values, source = [100 * value for value in choice.success.values()], f"this run, {made.setup.data} data"
-    return tables.mean_row(choice.title, choice.backbone, metric, values, choice.evidence, source)
+    row = tables.mean_row(choice.title, choice.backbone, metric, values, choice.evidence, source)
+    return row | cells([choice.flags])
 
 
 def expected(rewards: Sequence[float], attempts: Sequence[Attempt]) -> float:
@@ -186,12 +194,13 @@ def running(attempt: Attempt, steps: int) -> bool:
     return len(attempt.steps) > steps
 
 
-def _reward(episode: Episode, scoring: Scoring, when: When) -> float:
-    """What a predictor says of an attempt; a failed episode predicts nothing: 0."""
+def _rated(episode: Episode, scoring: Scoring, when: When) -> tuple[float, frozenset[str]]:
+    """What a predictor says of an attempt, with its flags; a failed episode predicts nothing: 0."""
     if episode.failed:
-        return 0.0
+        return 0.0, NONE
     index = 0 if when == MIDWAY else -1
     if "trace" not in episode.result:
-        return float(episode.result["rewards"][index])
-    trace = read_trace(episode.result["trace"])
-    return float(trace_rewards(trace, embedder_of(scoring.embedding), scoring.convention)[index])
+        return float(episode.result["rewards"][index]), flags_of(episode.result)[index]
+    trace, embedder = read_trace(episode.result["trace"]), embedder_of(scoring.embedding)
+    reward = float(trace_rewards(trace, embedder, scoring.convention)[index])
+    return reward, trace_flags(trace, None, embedder, scoring.convention)[index]

@@ -12,6 +12,7 @@ import pandas as pd
 from lab.results import plots, tables
 from statefactory.epic import epic_distance
 from statefactory.predictors import Predictor
+from statefactory.trust import Flags, cells
 from worlds.base import Step
 
 if TYPE_CHECKING:
@@ -34,16 +35,18 @@ class Walk(NamedTuple):
 
 @dataclass(frozen=True)
 class Curves:
-    """truth: true progress over all steps, one walk behind the other. rewards: of each predictor, as long."""
+    """truth: true progress over all steps, one walk behind the other. rewards, flags: of each predictor, as long."""
 
     truth: list[float]
     rewards: Mapping[str, list[float]]
+    flags: Mapping[str, Flags]
 
     def distances(self, backbone: str, evidence: str) -> pd.DataFrame:
         """EPIC distance of each predictor over all steps, in [0, 1], as `lab.results.tables` has rows."""
         distances = {name: float(epic_distance(rewards, self.truth)) for name, rewards in self.rewards.items()}
         return tables.table(
             tables.row(name, backbone, "EPIC distance", distance, evidence=evidence, source="this run", n=1)
+            | cells([self.flags[name]])
             for name, distance in distances.items()
         )
 
@@ -64,8 +67,11 @@ class Curves:
 def followed(predictors: Mapping[str, Predictor[Any]], goal: str, walks: Sequence[Walk], first: str = "") -> Curves:
     """What each predictor gives for each step. first: the observation before the first action of every walk."""
     rewards: dict[str, list[float]] = {name: [] for name in predictors}
+    flags: dict[str, Flags] = dict.fromkeys(predictors, ())
     for walk in walks:
         actions, observations, _ = map(list, zip(*walk.steps, strict=True))
         for name, predictor in predictors.items():
-            rewards[name] += predictor.predict(goal, actions, observations, first).tolist()
-    return Curves([progress for walk in walks for *_, progress in walk.steps], rewards)
+            rated = predictor.rated(goal, actions, observations, first)
+            rewards[name] += rated.rewards.tolist()
+            flags[name] += rated.flags
+    return Curves([progress for walk in walks for *_, progress in walk.steps], rewards, flags)

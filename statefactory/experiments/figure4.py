@@ -17,6 +17,7 @@ from statefactory.experiments.scoring import embedder_of
 from statefactory.extraction import Trace, read_trace
 from statefactory.predictors import METHODS, PredictorSettings, operators_of
 from statefactory.state import Values
+from statefactory.trust import told, with_constant
 from statefactory.walkthrough import Walkthrough, walk
 
 
@@ -71,9 +72,12 @@ def walked(
         else:
             # Who extracts no state has none to match: the curve is drawn, and an empty goal.
             nothing = ((),) * len(memories)
-            walks.append(Walkthrough(row, Trace("raw", nothing, nothing), predictor.scores(memories), nothing))
+            rewards = predictor.scores(memories)
+            flags = with_constant(predictor.flags(memories), rewards)
+            walks.append(Walkthrough(row, Trace("raw", nothing, nothing), rewards, nothing, flags))
     answering = backbone.engine.among(operators)
     asked = [answering.evidence, answering.label] if operators else []
     named_as = [title] if method != "statefactory" else []
-    note = " · ".join([*asked, *named_as, f"{pair.positive.data} data", pair.task])
+    doubts = told(walks[0].flags)
+    note = " · ".join([*asked, *named_as, f"{pair.positive.data} data", pair.task, *([doubts] if doubts else [])])
     return PairWalkthrough(walks[0], walks[1].rewards, answering.evidence, note)

@@ -31,6 +31,7 @@ from statefactory.predictors.factored import StateFactory
 from statefactory.predictors.judge import Judge, Mode
 from statefactory.prompts import Reasoning
 from statefactory.state import Level, Values
+from statefactory.trust import Flags, of_states
 from statefactory.walkthrough import timeline
 
 # Part of each prompt of a world. The official program has such a text for WebShop alone. In our own words: what it says
@@ -172,7 +173,8 @@ class PredictionExperiment(Experiment):
         kept = episode.result["trajectories"]
         if "trace" in kept[0]:
             return Prediction(pair, traces=tuple(read_trace(trajectory["trace"]) for trajectory in kept))
-        return Prediction(pair, rewards=[reward for trajectory in kept for reward in trajectory["rewards"]])
+        rewards = [reward for trajectory in kept for reward in trajectory["rewards"]]
+        return Prediction(pair, (), rewards, tuple(step for trajectory in kept for step in flags_of(trajectory)))
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
         """Both trajectories, with what was extracted or predicted at each step."""
@@ -184,9 +186,11 @@ class PredictionExperiment(Experiment):
         for row, kept in zip(pair.rows, episode.result["trajectories"], strict=True):
             asked, left = left[: calls * len(row.trajectory)], left[calls * len(row.trajectory) :]
             trace = read_trace(kept["trace"]) if "trace" in kept else None
+            # Of what is embedded nothing is known here.
+            flags = of_states(trace.goals, trace.states, trace.unread) if trace else flags_of(kept)
             steps += [
                 Step(title=f"the {row.kind} trajectory"),
-                *timeline(row, trace, kept.get("rewards"), asked, calls).steps,
+                *timeline(row, trace, kept.get("rewards"), asked, calls, flags).steps,
             ]
         return Timeline(title=episode.task, task=pair.positive.goal_description, steps=tuple(steps))
 
@@ -201,14 +205,27 @@ class PredictionResults(experiment.Results[PredictionExperiment]):
         return [self.setup.prediction(episode) for episode in self.episodes.values()]
 
     @cached_property
-    def _distances(self) -> dict[Scoring, np.ndarray]:
+    def _rewards(self) -> dict[Scoring, list[np.ndarray]]:
         return {}
+
+    def rewards(self, how: Scoring = STANDARD) -> list[np.ndarray]:
+        """The rewards of each pair, as `scoring.rewards` gives them."""
+        if how not in self._rewards:
+            self._rewards[how] = scoring.rewards(self.predictions, how)
+        return self._rewards[how]
 
     def distances(self, how: Scoring = STANDARD) -> np.ndarray:
         """The EPIC distance of each pair, shape (pairs,)."""
-        if how not in self._distances:
-            self._distances[how] = scoring.distances(self.predictions, how)
-        return self._distances[how]
+        return scoring.distances_from(self.predictions, self.rewards(how))
+
+    def flags(self, how: Scoring = STANDARD) -> list[Flags]:
+        """The flags of each pair's rewards, one set a step."""
+        return scoring.flags(self.predictions, self.rewards(how), how)
+
+
+def flags_of(kept: Mapping[str, Any]) -> Flags:
+    """The flags that a predictor kept beside its rewards, which has none where there were none (`Predictor.result`)."""
+    return tuple(map(frozenset, kept.get("flags", [[]] * len(kept["rewards"]))))
 
 
 @cache

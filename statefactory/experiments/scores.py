@@ -9,8 +9,10 @@ import numpy as np
 
 from lab.results import tables
 from lab.results.outcomes import Outcomes
+from statefactory import trust
 from statefactory.benchmark.domains import BY_NAME
 from statefactory.epic import overall
+from statefactory.trust import Flags
 
 Distances = Mapping[str, "np.ndarray"]
 
@@ -31,11 +33,12 @@ def metrics() -> list[str]:
 
 def rows(
     method: str, backbone: str, distances: Distances, source: str = "this run", evidence: str = "measured",
-    outcomes: Mapping[str, Outcomes] | None = None,
+    outcomes: Mapping[str, Outcomes] | None = None, flags: Mapping[str, Sequence[Flags]] | None = None,
 ) -> list[tables.Row]:  # fmt: skip
     """The rows of a predictor. distances: domain -> one value a pair. Overall needs all five domains.
 
-    outcomes: domain -> how its pairs came out. A distance is at most 1.
+    outcomes: domain -> how its pairs came out. flags: domain -> those of each pair's steps, which are counted. A
+    distance is at most 1.
     """
     known: Mapping[str, Outcomes] = outcomes or {}
     common: dict[str, Any] = {"evidence": evidence, "source": source}
@@ -43,6 +46,8 @@ def rows(
         tables.mean_row(method, backbone, metric(name), values, **common, outcomes=known.get(name), top=1.0)
         for name, values in distances.items()
     ]
+    if flags:
+        rows = [row | trust.cells(flags[name]) for row, name in zip(rows, distances, strict=True)]
     if set(distances) == set(BY_NAME):
         mean, n = overall(distances), sum(len(values) for values in distances.values())
         failed, not_measured = (
@@ -65,6 +70,7 @@ def rows(
                 outcomes=whole,
                 bounds=bounds,
             )  # fmt: skip
+            | (trust.cells(pair for pairs in flags.values() for pair in pairs) if flags else {})
         )
     return rows
 

@@ -17,9 +17,10 @@ from statefactory.embeddings import DEFAULT, Embedder, open_embedder
 from statefactory.epic import epic_distances
 from statefactory.extraction import Trace
 from statefactory.predictors import Predictor
-from statefactory.predictors.factored import trace_rewards
+from statefactory.predictors.factored import trace_flags, trace_rewards
 from statefactory.routing import PAPER, Convention
 from statefactory.state import Entity, State, entities, from_level, in_sentences
+from statefactory.trust import NONE, Flags, with_constant
 
 Goal = Literal["online", "offline", "offline_task"]
 # BlocksWorld's positions in other words, as the same facts: how much of a reward rests on the wording. A function of a
@@ -37,12 +38,14 @@ A_BATCH = 1024  # texts; between two batches a stopped run has lost nothing
 class Prediction(NamedTuple):
     """What was predicted for a pair: what was extracted along each trajectory, or else the rewards themselves.
 
-    traces: one a trajectory, the positive's first. rewards: one a step, the positive's before the negatives'.
+    traces: one a trajectory, the positive's first. rewards: one a step, the positive's before the negatives'; flags:
+    those of the rewards that the predictor itself raised, or ().
     """
 
     pair: Pair
     traces: tuple[Trace, ...] = ()
     rewards: Sequence[float] = ()
+    flags: Flags = ()
 
 
 @dataclass(frozen=True)
@@ -84,10 +87,31 @@ def rewards(predictions: Iterable[Prediction], scoring: Scoring = STANDARD) -> l
     ]
 
 
+def flags(predictions: Iterable[Prediction], scored: Iterable[np.ndarray], scoring: Scoring = STANDARD) -> list[Flags]:
+    """Flags of each pair's rewards, one set a step as in `rewards`, which gave `scored`."""
+    embedder = embedder_of(scoring.embedding)
+    raised = [
+        tuple(
+            step
+            for trace in prediction.traces
+            for step in trace_flags(*_compared(trace, prediction, scoring), embedder, scoring.convention)
+        )
+        or prediction.flags
+        or (NONE,) * len(prediction.pair.shaped)
+        for prediction in (_worded(prediction, scoring) for prediction in predictions)
+    ]
+    return [with_constant(of_pair, rewards) for of_pair, rewards in zip(raised, scored, strict=True)]
+
+
 def distances(predictions: Sequence[Prediction], scoring: Scoring = STANDARD) -> np.ndarray:
     """The EPIC distance of each pair, shape (pairs,)."""
+    return distances_from(predictions, rewards(predictions, scoring))
+
+
+def distances_from(predictions: Sequence[Prediction], scored: Sequence[np.ndarray]) -> np.ndarray:
+    """The EPIC distance of each pair, shape (pairs,). scored: its rewards, as `rewards` gives them."""
     pairs = [prediction.pair for prediction in predictions]
-    return epic_distances(rewards(predictions, scoring), [p.shaped for p in pairs], [p.task for p in pairs])
+    return epic_distances(scored, [p.shaped for p in pairs], [p.task for p in pairs])
 
 
 def distances_of(pairs: Sequence[Pair], predictor: Predictor[Any]) -> np.ndarray:
@@ -114,10 +138,16 @@ def _embed(traces: Iterable[Trace], scoring: Scoring) -> None:
 
 
 def _rewards(trace: Trace, prediction: Prediction, scoring: Scoring) -> np.ndarray:
+    trace, goal = _compared(trace, prediction, scoring)
+    return trace_rewards(trace, embedder_of(scoring.embedding), scoring.convention, goal)
+
+
+def _compared(trace: Trace, prediction: Prediction, scoring: Scoring) -> tuple[Trace, State | None]:
+    """The trace with the goals that count, and the goal that an oracle puts in their place, if any."""
     goal = None if scoring.goal == "online" else _reached(prediction, scoring)
     if scoring.ignored:
         trace = replace(trace, goals=tuple(_without(_objects(goal), scoring.ignored) for goal in trace.goals))
-    return trace_rewards(trace, embedder_of(scoring.embedding), scoring.convention, goal)
+    return trace, goal
 
 
 def _worded(prediction: Prediction, scoring: Scoring) -> Prediction:

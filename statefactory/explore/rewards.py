@@ -21,6 +21,7 @@ from statefactory.experiments.predictions import EXTRACTIONS
 from statefactory.experiments.scoring import embedder_of
 from statefactory.predictors import METHODS, operators_of
 from statefactory.state import LEVELS, Attribute, Entity, Group, Level, State, Values
+from statefactory.trust import told
 from statefactory.walkthrough import Walkthrough, walk
 
 METHOD = "statefactory"  # stands for all levels of extraction, which are methods of their own in experiments
@@ -247,6 +248,9 @@ class Rewards(Panel):
             f"<b>{escaped(done.action)}</b> → {escaped(shortened(done.observation, SHOWN))}<br>"
             f"<small>{escaped('; '.join(walked.changed(index + 1)) or 'no change of the state')}</small>"
         )
+        if walked.flags[index]:
+            names = ", ".join(sorted(walked.flags[index]))
+            self.about.value += warning(f"The reward of this step may mean nothing: {names}. {told(walked.flags)}")
         self.changed, self.moved.value = None, ""
         self.fact.options = [(fact.told, fact) for fact in facts(walked, index + 1)]
         self.fact.index = 0 if self.fact.options else None

@@ -14,6 +14,7 @@ from lab.models.backbone import Answer, Backbone, Cost, Ledger, MalformedAnswer,
 from lab.models.prompts import Prompt
 from statefactory.planning.prompts import predict_prompt
 from statefactory.predictors import Path, Predictor
+from statefactory.trust import NONE
 from worlds.pool import Pool
 
 M = TypeVar("M")
@@ -70,7 +71,7 @@ class Prompted:
 class Candidate(NamedTuple):
     """An action with what it is thought to lead to. gain: of the score; repeated: whether the episode had that before.
 
-    reward: Eq. 15, the gain less the penalty. score: of the memory after it.
+    reward: Eq. 15, the gain less the penalty. score: of the memory after it; flags: of that score.
     """
 
     action: str
@@ -79,6 +80,7 @@ class Candidate(NamedTuple):
     repeated: bool
     reward: float
     score: float
+    flags: frozenset[str] = NONE
 
 
 class Lookahead(Generic[M]):
@@ -113,10 +115,12 @@ class Lookahead(Generic[M]):
         now, *then = self.predictor.scores([memory, *after]).tolist()
         done = set(path.steps)
         candidates = []
-        for action, outcome, score in zip(actions, outcomes, then, strict=True):
+        flags = self.predictor.flags(after)
+        for number, (action, outcome, score) in enumerate(zip(actions, outcomes, then, strict=True)):
             repeated = (action, outcome.observation) in done
             gain = score - now
-            candidates.append(Candidate(action, outcome, gain, repeated, gain - self.penalty * repeated, score))
+            reward = gain - self.penalty * repeated
+            candidates.append(Candidate(action, outcome, gain, repeated, reward, score, flags[number]))
         return candidates, after
 
 

@@ -84,7 +84,11 @@ class Episode:
         if self.play.over or not actions:
             return [], []
         candidates, after = self.ahead.candidates(self.path, self.memory, actions)
-        self.book("\n".join(f"{candidate.reward:+.{DECIMALS}f}  {candidate.action}" for candidate in candidates))
+        doubts = (
+            f"  (flagged: {', '.join(sorted(candidate.flags))})" * bool(candidate.flags) for candidate in candidates
+        )
+        lines = (f"{candidate.reward:+.{DECIMALS}f}  {candidate.action}" for candidate in candidates)
+        self.book("\n".join(line + doubt for line, doubt in zip(lines, doubts, strict=True)))
         return candidates, after
 
     def act(self, candidates: Sequence[Candidate]) -> Act | None:

@@ -11,12 +11,21 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from lab.models.backbone import Backbone
+from statefactory import trust
 from statefactory.benchmark.schema import Pair
 from statefactory.prompts import Reasoning
 from statefactory.state import Values
+from statefactory.trust import Flags
 
 M = TypeVar("M")
 Step = tuple[str, str]  # an action, and the observation that it led to
+
+
+class Rated(NamedTuple):
+    """Predicted rewards, shape (steps,), and the flags of each, as `statefactory.trust` has them."""
+
+    rewards: np.ndarray
+    flags: Flags
 
 
 class Predictor(ABC, Generic[M]):
@@ -55,18 +64,34 @@ class Predictor(ABC, Generic[M]):
             memories.append(self.advance(memories[-1], action, observation))
         return memories
 
+    def flags(self, memories: Sequence[M]) -> Flags:
+        """Why each memory's score may mean nothing, see `statefactory.trust`; by default there is no reason."""
+        return (trust.NONE,) * len(memories)
+
+    def rated(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> Rated:
+        """Rewards with their flags, one a step: of what `follow` gives, s_0 left out. Raises what it raises."""
+        memories = self.follow(goal, actions, observations, first)[1:]
+        rewards = self.scores(memories)
+        return Rated(rewards, trust.with_constant(self.flags(memories), rewards))
+
     def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> np.ndarray:
-        """Rewards in [0, 1], shape (steps,): the scores of what `follow` gives, s_0 left out. Raises what it raises."""
-        return self.scores(self.follow(goal, actions, observations, first)[1:])
+        """Rewards in [0, 1], shape (steps,): those of `rated`, which it raises as; warns `UntrustedReward` of flags."""
+        rewards, flags = self.rated(goal, actions, observations, first)
+        trust.warn(flags, self)
+        return rewards
 
     def predict_pair(self, pair: Pair) -> np.ndarray:
-        """Rewards at all steps of a pair, shape (steps,): the positive's, then the negatives'. Raises as `follow`."""
+        """Rewards at all steps of a pair, shape (steps,): the positive's, then the negatives'. Raises as `rated`."""
+        # Without a warning: a negative that stays at 0 is right, and tables count the flags.
         rows = pair.rows
-        return np.concatenate([self.predict(row.goal_description, row.actions, row.observations) for row in rows])
+        return np.concatenate([self.rated(row.goal_description, row.actions, row.observations).rewards for row in rows])
 
     def result(self, memories: Sequence[M]) -> dict[str, Any]:
-        """What a run keeps of a trajectory: the rewards, and how many of a model's answers could not be read."""
-        return {"rewards": self.scores(memories).tolist(), "malformed": 0}
+        """What a run keeps of a trajectory: the rewards, their flags if there are any, and how many of a model's
+        answers could not be read.
+        """
+        flags = [sorted(step) for step in self.flags(memories)]
+        return {"rewards": self.scores(memories).tolist(), "malformed": 0} | ({"flags": flags} if any(flags) else {})
 
 
 @dataclass(frozen=True, slots=True)

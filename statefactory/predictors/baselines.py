@@ -9,10 +9,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-import numpy as np
-
 from lab.machine.files import key_of
-from statefactory.predictors import Path, PathPredictor, Predictor
+from statefactory.predictors import Path, PathPredictor, Predictor, Rated
 
 Actions = tuple[str, ...]
 
@@ -41,9 +39,9 @@ class Monotonic(Predictor[int]):
             )
         return min(memory / self.length, 1.0)
 
-    def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> np.ndarray:
-        """Rewards of shape (steps,)."""
-        return super(Monotonic, Monotonic(len(actions))).predict(goal, actions, observations, first)
+    def rated(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> Rated:
+        """Rewards of shape (steps,), of the trajectory's own length."""
+        return super(Monotonic, type(self)(len(actions))).rated(goal, actions, observations, first)
 
     def result(self, memories: Sequence[int]) -> dict[str, Any]:
         """The rewards, of the trajectory's own length where none is stated."""
@@ -60,10 +58,6 @@ class Countdown(Monotonic):
     def score(self, memory: int) -> float:
         """Raises ValueError without a length."""
         return 1 - super().score(memory)
-
-    def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> np.ndarray:
-        """Rewards of shape (steps,)."""
-        return 1 - super().predict(goal, actions, observations, first)
 
 
 class Oracle(PathPredictor):

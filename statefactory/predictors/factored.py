@@ -15,6 +15,7 @@ from statefactory.predictors import Predictor
 from statefactory.prompts import Reasoning
 from statefactory.routing import PAPER, Convention, rewards
 from statefactory.state import Level, State, Values, entities
+from statefactory.trust import COPIED, Flags, of_states
 
 
 class StateFactory(Extractor, Predictor[Memory]):
@@ -52,6 +53,10 @@ class StateFactory(Extractor, Predictor[Memory]):
         """All texts are embedded in one batch."""
         return trace_rewards(trace_of(self.level, memories), self.embedder, self.convention)
 
+    def flags(self, memories: Sequence[Memory]) -> Flags:
+        """Of the extracted states and of what is embedded of them."""
+        return trace_flags(trace_of(self.level, memories), None, self.embedder, self.convention)
+
     def result(self, memories: Sequence[Memory]) -> dict[str, Any]:
         """What was extracted, so that it can be scored with any embedding."""
         trace = trace_of(self.level, memories)
@@ -65,3 +70,10 @@ def trace_rewards(
     goals = trace.goals if goal is None else (goal,) * len(trace.states)
     wanted, known = ([entities(state, convention.apart) for state in side] for side in (goals, trace.states))
     return rewards(wanted, known, embedder, convention)
+
+
+def trace_flags(trace: Trace, goal: State | None, embedder: Embedder, convention: Convention = PAPER) -> Flags:
+    """Flags of extracted states whose texts are embedded already. goal: as for `trace_rewards`; then none is copied."""
+    goals = trace.goals if goal is None else (goal,) * len(trace.states)
+    flags = of_states(goals, trace.states, trace.unread, getattr(embedder, "cut", ()), convention.apart)
+    return flags if goal is None else tuple(step - {COPIED} for step in flags)

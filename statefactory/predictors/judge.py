@@ -23,6 +23,7 @@ from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from statefactory.predictors import Predictor
 from statefactory.truncation import oldest, shorter_text, without_end
+from statefactory.trust import UNREAD, Flags
 
 Mode: TypeAlias = Literal["analytic", "intuitive", "stateful"]
 Percent = Annotated[int, Field(strict=True, ge=0, le=100, description="the progress, a whole number from 0 to 100")]
@@ -106,7 +107,8 @@ class Memory:
     """What a judge has seen and said.
 
     history: of a stateless judge; belief: of the stateful one, None before its first. reward: the newest, in [0, 1].
-    malformed: answers that could not be used so far; such an answer leaves belief and reward as they were.
+    malformed: answers that could not be used so far; such an answer leaves belief and reward as they were. unread:
+    whether the newest answer was one.
     """
 
     goal: str
@@ -114,6 +116,7 @@ class Memory:
     belief: str | None = None
     reward: float = 0.0
     malformed: int = 0
+    unread: bool = False
 
 
 class Judge(Predictor[Memory]):
@@ -142,12 +145,16 @@ class Judge(Predictor[Memory]):
             memory = replace(memory, history=(*memory.history, newest))
             answer = self._answer(goal=memory.goal, history=memory.history)
         if answer is None:
-            return replace(memory, malformed=memory.malformed + 1)
+            return replace(memory, malformed=memory.malformed + 1, unread=True)
         # Table 8 asks for 0 to 100, and Eq. 2 rewards are in [0, 1].
-        return replace(memory, reward=answer.reward / 100)
+        return replace(memory, reward=answer.reward / 100, unread=False)
 
     def score(self, memory: Memory) -> float:
         return memory.reward
+
+    def flags(self, memories: Sequence[Memory]) -> Flags:
+        """Unread where the answer was malformed."""
+        return tuple(frozenset([UNREAD] * memory.unread) for memory in memories)
 
     def result(self, memories: Sequence[Memory]) -> dict[str, Any]:
         malformed = memories[-1].malformed if memories else 0

@@ -24,10 +24,12 @@ from lab.machine.files import write_atomically
 from lab.machine.reading import read_json
 from statefactory.benchmark.schema import Pair
 from statefactory.embeddings import DEFAULT, Embedder, open_embedder
+from statefactory.predictors import Path as Trajectory
 from statefactory.predictors import Step
 from statefactory.reward_models.adapters import Map
 from statefactory.reward_models.predictor import PrefixPredictor
 from statefactory.reward_models.scoring import Affine
+from statefactory.trust import CUT, Flags
 
 View = Literal["whole", "no goal", "counts"]
 ALPHAS = (1e1, 1e2, 1e3, 1e4, 1e5, 1e6)  # leave-one-out cross-validation chooses
@@ -62,6 +64,12 @@ class Ridge(PrefixPredictor):
             np.array(lengths, dtype=int)
         ]
         return every @ self.weights[:-1] + self.weights[-1]
+
+    def flags(self, memories: Sequence[Trajectory]) -> Flags:
+        """Cut where the goal or the newest step is longer than the embedder reads."""
+        texts = [_texts(memory.goal, memory.steps[-1:]) for memory in memories]
+        cut = getattr(self.embedder, "cut", ())
+        return tuple(frozenset([CUT] * any(text in cut for text in of)) for of in texts)
 
     def save(self, path: Path) -> None:
         """Write the weights as JSON, some 25 kB."""

@@ -81,6 +81,7 @@ def distances(
         f"this run, {results.setup.data} data",
         evidence if scoring.goal == "online" else "simulated",
         {name: results.outcomes_of(name, condition) for name in chosen},
+        {name: results.part(name, condition).flags(scoring) for name in chosen},
     )
     yield from rows[-2:] if last else rows
 

@@ -14,7 +14,7 @@ from lab.results.statistics import Comparison, compare, holm
 from lab.runs.study_results import Results
 from statefactory.benchmark.domains import title
 from statefactory.epic import epic_distances
-from statefactory.experiments import scores, scoring
+from statefactory.experiments import scores
 from statefactory.experiments.scoring import STANDARD, Prediction, Scoring
 from statefactory.routing import OFFICIAL, PAPER
 from statefactory.studies.table1 import FRAGMENTS, MONOTONIC, STATEFACTORY, label
@@ -126,7 +126,7 @@ def costliest(results: Results, condition: str, score: Scoring = STANDARD, most:
     frames = []
     for domain in results.setup.datasets:
         part = results.part(domain, condition)
-        rewards = scoring.rewards(part.predictions, score)
+        rewards = part.rewards(score)
         lines = [
             {"domain": title(domain), "task": prediction.pair.task, "distance": distance, **_about(prediction, own)}
             for prediction, own, distance in zip(part.predictions, rewards, part.distances(score), strict=True)

@@ -42,8 +42,8 @@ class Letters:
     def identity(self) -> str:
         return self.known_as
 
-    def cut(self, texts: Sequence[str]) -> int:
-        return sum(len(text) > 1000 for text in texts)
+    def cut(self, texts: Sequence[str]) -> list[str]:
+        return [text for text in texts if len(text) > 1000]
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         self.asked.append(list(texts))
@@ -110,15 +110,15 @@ def test_texts_that_differ_only_behind_what_the_model_reads_are_counted_and_repo
     embedder = Cached(minilm.model, minilm.file)
     fits, long = " ".join(["word"] * 254), " ".join(["word"] * 255)
     embedder.embed([fits, "short"])
-    assert embedder.cut == 0 and not capsys.readouterr().err
+    assert not embedder.cut and not capsys.readouterr().err
     first, second = embedder.embed([f"{long} red", f"{long} green"])
-    assert first @ second == pytest.approx(1, abs=1e-6) and embedder.cut == 2
+    assert first @ second == pytest.approx(1, abs=1e-6) and embedder.cut == {f"{long} red", f"{long} green"}
     assert "2 of 2 texts are longer than what all-MiniLM-L6-v2 reads of one" in capsys.readouterr().err
     embedder.embed([f"{long} red", f"{long} blue"])
-    assert embedder.cut == 3 and not capsys.readouterr().err
+    assert len(embedder.cut) == 3 and not capsys.readouterr().err
     again = Cached(minilm.model, minilm.file)
     again.embed([f"{long} red"])
-    assert again.cut == 1, "counted also where the vector is a cache hit"
+    assert again.cut == {f"{long} red"}, "counted also where the vector is a cache hit"
 
 
 def test_a_folder_is_a_model_too_with_what_is_done_before_and_after(minilm: Cached, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,20 @@ def test_the_panel_steps_edits_and_takes_back(light: list[int]) -> None:
     panel.step.value = 1
     assert panel.changed is None and not panel.moved.value and light == [2, 2, 1]
     assert panel.text.value == panel.fact.value.text
+
+
+def test_a_reward_that_rests_on_unread_text_is_warned_of_at_its_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = figure4.pair_of("blocksworld", 0, "synthetic", 0)
+    first, *others = pair.positive.trajectory
+    steps = (replace(first, observation="Der rote Klotz liegt nun auf dem blauen."), *others)
+    monkeypatch.setattr(
+        figure4, "pair_of", lambda *of: replace(pair, positive=replace(pair.positive, trajectory=steps))
+    )
+    panel = Rewards("blocksworld", 0, step=1)
+    assert "may mean nothing: empty, unread. 1 of " in panel.about.value
+    panel.step.value = 2
+    assert "may mean nothing" not in panel.about.value
+    assert "1 of " in panel.followed.note and "1 unread, 1 empty" in panel.followed.note
 
 
 def test_a_registered_predictor_without_states_has_a_curve(

@@ -151,5 +151,5 @@ def test_a_timeline_has_every_change_in_full() -> None:
         Change("goal, mug 2", None, "location in cabinet"),
     ]
     assert [step.reason for step in steps[-1:]] == [
-        f"reward {told.rewards[2]:.2f} ({told.rewards[2] - told.rewards[1]:+.2f}), truth 1.00"
+        f"reward {told.rewards[2]:.2f} ({told.rewards[2] - told.rewards[1]:+.2f}), truth 1.00; flagged: copied"
     ]

@@ -92,7 +92,7 @@ def test_a_statefactory_trajectory_shows_the_rewards_of_the_steps_that_are_asked
         for action, shaped in (("look " * 20, 0.0), ("go", 0.5), ("take", 1.0))
     )
     row = Row("a_positive", "alfworld", "a", "positive", "expert", "synthetic", 0, "", "a mug " * 30, steps)
-    walked = Walkthrough(row, Trace("object_attribute", (), ()), np.array([0.0, 0.25, 1.0]), matches)
+    walked = Walkthrough(row, Trace("object_attribute", (), ()), np.array([0.0, 0.25, 1.0]), matches, ())
     figure = statefactory.plots.draw_idea(walked, [0.0, 0.1], (2, 3), "a note", "measured")
     texts = [text.get_text() for text in figure.axes[0].findobj(Text)]
     assert [text for text in texts if text.startswith("fit ")] == ["fit 0.25", "fit 1.00"]
