@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,14 @@ def test_a_sandbox_that_fails_is_no_output_of_the_solver(
     with pytest.raises(BackendDied, match="no memory for it"):
         workspace.do(Write(SOLVER, "print(1)"))
     assert workspace.text(OUTPUT) == ""
+
+
+@pytest.mark.slow
+def test_a_solver_that_does_not_end_is_stopped(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("procllm.workspace.SOLVER_SECONDS", 0.5)
+    began = time.monotonic()
+    done = workspace.do(Write(SOLVER, "while True: pass"))
+    assert "The program was stopped: " in done.output and time.monotonic() - began < 5
 
 
 plain = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], include_characters="\n\t\r")

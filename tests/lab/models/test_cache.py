@@ -200,13 +200,27 @@ def test_an_answer_that_comes_while_waiting_is_taken(cache: AnswerCache) -> None
             assert known == "late"
 
 
-def test_that_another_asks_is_told(
-    cache: AnswerCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_that_another_asks_is_told_while_it_is_waited_for(cache: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, ...]] = []
+    monkeypatch.setattr("lab.models.cache.progress.waits", lambda *words: told.append(words))
     monkeypatch.setattr("lab.models.cache.SILENT", 0.05)
+    seconds_to_lock(cache, OTHER, 0.3)
+    assert not told
     with holder(cache, KEY):
         seconds_to_lock(cache, KEY, 0.3)
-    assert capsys.readouterr().err == "waiting for another that asks the same\n"
+    assert told == [("another asks the same", "waiting for another that asks the same"), ("",)]
+
+
+def test_a_fork_made_meanwhile_does_not_keep_the_lock(cache: AnswerCache) -> None:
+    with cache.single_flight(KEY, 1) as known:
+        child = FORK.Process(target=time.sleep, args=(30,))
+        child.start()
+    assert known is None
+    try:
+        assert seconds_to_lock(cache, KEY, 5) < 1
+    finally:
+        child.kill()
+        child.join()
 
 
 # --- files that cannot be used ----------------------------------------------------------------------------------

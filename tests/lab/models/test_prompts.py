@@ -76,6 +76,11 @@ def test_many_faults_are_told_in_few_words() -> None:
     assert len(str(caught.value)) < 1000
 
 
+def test_a_choice_takes_no_other_fields_than_its_own() -> None:
+    with pytest.raises(ValueError, match="colour"):
+        DOORS.fill(room=1, doors=["left"], colour="red")
+
+
 DOORS = choice("tests.doors", "1", "realize", "You walk.", "Doors: {{ doors }}", "doors", room=int, doors=list[str])
 
 

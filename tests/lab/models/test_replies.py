@@ -6,6 +6,7 @@ import json
 import time
 from typing import Any
 
+import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,6 +57,7 @@ ANSWERS = {
     "decolua/9router#3492: a whole completion, then [DONE]": body({"content": TEXT}) + b"\n\ndata: [DONE]\n\n",
     "unslothai/unsloth#6570: chunks": STREAM + b"data: [DONE]\n\n",
     "perplexityai/api-discussion#209: chunks without [DONE]": STREAM,
+    "thoughts in chunks, which are the answer": STREAM.replace(b'"content"', b'"reasoning_content"'),
     "sgl-project/genai-bench#159: chunks without blanks": STREAM.replace(b"data: ", b"data:"),
     "a gateway's comments and events": b": PROCESSING\n\nevent: message\n" + STREAM,
     "a completion as an event": b"data: " + body({"content": TEXT}) + b"\n\ndata: [DONE]",
@@ -112,6 +114,13 @@ def test_an_answer_is_read_wherever_a_server_puts_it(sent: bytes, prompt: Prompt
 @pytest.mark.parametrize(("sent", "kind"), OTHERS.values(), ids=OTHERS)
 def test_what_is_no_answer_has_one_kind(sent: bytes, kind: Kind) -> None:
     assert kind_in(sent) is kind
+
+
+def test_an_error_without_a_code_is_of_this_request_alone() -> None:
+    """As a status 401, it would end the run: it would be taken for a wrong key."""
+    with pytest.raises(openai.APIStatusError) as caught:
+        reply_in(b'{"error": "model not found"}')
+    assert caught.value.status_code == 400
 
 
 def kind_in(sent: bytes) -> Kind | None:

@@ -100,6 +100,11 @@ def test_domains_count_alike_however_many_pairs_they_have() -> None:
     assert found.difference.value == pytest.approx(0.35 - (0.3 + 0.1) / 2) and (found.wins, found.losses) == (1, 2)
 
 
+def test_a_rate_is_told_in_percent_with_one_decimal() -> None:
+    (head,) = headlines([Score(str(number), float(number < 2)) for number in range(3)], "success")
+    assert re.fullmatch(r"success 66\.7 % \[\d+\.\d, \d+\.\d\]", str(head))
+
+
 def test_the_command_prints_the_comparison_and_two_episodes(capsys: pytest.CaptureFixture[str]) -> None:
     one, other = played("one"), played("other", seed=7)
     first = next(task for task in sorted(one) if one[task] != other[task])

@@ -166,6 +166,12 @@ def kill_this(folder: Path) -> None:
         play_all(run, partial(kill_its_worker, marks=folder, always="002"), 1, show_progress=False)
 
 
+def test_the_death_of_a_worker_is_noted_at_once(tmp_path: Path) -> None:
+    with Run(tmp_path, manifest(3)) as run:
+        run.deaths.add("002", 2)
+        assert json.loads((tmp_path / "under_way.json").read_bytes().splitlines()[0])["deaths"] == {"002": 2}
+
+
 def test_a_finished_run_notes_no_deaths(tmp_path: Path) -> None:
     note = tmp_path / "under_way.json"
     note.write_text('{"deaths": {"000": 1}, "under_way": ["001", "002"]}\nan older, longer note')

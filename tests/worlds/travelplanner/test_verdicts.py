@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worlds.travelplanner.evaluator import PlanVerdict, Rate, evaluate, rates
+from worlds.travelplanner.hard import nights
 from worlds.travelplanner.itinerary import SLOTS, before_parenthesis, days_read, name_and_city, plan_bill, route_in
 from worlds.travelplanner.listings import Accommodation, Attraction, Distance, Flight, Listings, Restaurant
 from worlds.travelplanner.strict import strict_faults
@@ -92,6 +93,11 @@ def test_a_good_plan_passes_both_readers(listings: Listings) -> None:
     verdict = evaluate(TASK, good_plan(), listings)
     assert verdict.final and verdict.error is None and verdict.failures == {}
     assert strict_faults(TASK, good_plan(), listings) == []
+
+
+def test_an_accommodation_that_no_listing_has_is_no_night(listings: Listings) -> None:
+    days = days_read(changed(1, accommodation="Nowhere Inn, Farwick"), 3)
+    assert [(day.number, row.name) for day, row in nights(days, listings)] == [(2, "Old Loft")]
 
 
 def test_the_bill_counts_seats_meals_and_units_for_everyone(listings: Listings) -> None:
