@@ -1,17 +1,29 @@
-"""Buttons say what they cost, and tell errors in words; a panel has a still."""
+"""Panels: buttons say what they cost and tell errors in words; each setting is a run beside the full loop."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import nbformat
 import pytest
 
+from lab.explore import ablation
+from lab.explore.ablation import Ablation, difference, watched
 from lab.explore.controls import Action, Group, Panel, misjudging
+from lab.models.backbone import Ledger
 from lab.models.engines import BadEngine
 from lab.models.judges import Errors
 from lab.notebooks.normalise import WIDGET, normalise
+from lab.results.outcomes import Judged
+from lab.runs import playable, runs
+from lab.runs.experiment import BadSetting
+from lab.runs.playable import OnStep, Playable
+from lab.runs.run import Episode
+from lab.viewer.steps import Step
+from lab.viewer.timeline import Timeline
+from lab.viewer.transcripts import Transcript
 
 
 @dataclass(frozen=True)
@@ -99,3 +111,129 @@ def test_without_a_kernel_a_panel_is_its_still() -> None:
     cell = nbformat.v4.new_code_cell("panel", outputs=outputs)
     (kept,) = normalise(nbformat.v4.new_notebook(cells=[cell])).cells[0].outputs
     assert kept.data["text/html"] == "<p>as it stood</p>" and WIDGET not in kept.data
+
+
+# --- ablations -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Care:
+    """What can be switched."""
+
+    look: bool = True
+    tries: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crossing(Playable):
+    """Roads to cross: who does not look comes over the first one only."""
+
+    care: Care = Care()
+
+    method: ClassVar[str] = "crossing"
+    packages: ClassVar[tuple[str, ...]] = ("lab",)
+    metric: ClassVar[str] = "crossed"
+
+    def tasks(self) -> list[str]:
+        return [f"road {number}" for number in range(self.limit or 8)]
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
+        return {"crossed": self.care.look or task == "road 0"}
+
+    def judged(self, episode: Episode) -> Judged:
+        return Judged(float(episode.result["crossed"]), "" if episode.result["crossed"] else "did not look")
+
+    def watch(self, task: str, transcript: Transcript, seen: OnStep) -> Timeline:
+        steps = (Step(title="look", verdict=self.care.look), Step(title="walk", verdict=True))
+        for number in range(len(steps)):
+            seen(Timeline(title=task, steps=steps[:number]))
+        return Timeline(title=task, steps=steps)
+
+
+@pytest.fixture
+def panel(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ablation]:
+    """The panel of an agent and a benchmark that only a notebook registered."""
+    monkeypatch.setattr(playable.PLAYABLE, "own", {})
+    playable.register("Walker", "Roads", Crossing)
+    yield Ablation("rules", limit=6, agent="Walker", benchmark="Roads")
+
+
+def test_what_is_registered_is_there_with_a_control_for_each_mechanism(panel: Ablation) -> None:
+    assert ("Walker on Roads", ("Walker", "Roads")) in panel.what.options
+    assert list(panel.groups["care"].controls) == ["look", "tries"]
+    assert panel.task.options == tuple(f"road {number}" for number in range(8))
+    assert panel.setup() == Crossing(engine="rules", limit=6, data="synthetic")
+    with pytest.raises(BadSetting, match="There is no .*Walker.Moon.*There are: .*Walker.Roads"):
+        playable.named("Walker", "Moon")
+    with pytest.raises(ValueError, match="no task 'road 9'; it has road 0 to road 7"):
+        Ablation("rules", task="road 9", agent="Walker", benchmark="Roads")
+    with pytest.raises(ValueError, match="no mechanism has 'luck'; there are: look, tries"):
+        Ablation("rules", changed={"luck": 1}, agent="Walker", benchmark="Roads")
+
+
+class Flooded(Crossing):
+    """Whose roads are not to be had."""
+
+    def tasks(self) -> list[str]:
+        raise OSError("the roads are under water")
+
+
+def test_a_benchmark_that_cannot_be_read_is_told_and_the_one_before_stays_as_it_was_set(panel: Ablation) -> None:
+    playable.register("Walker", "Rivers", Flooded)
+    panel.what.options = [*panel.what.options, ("Walker on Rivers", ("Walker", "Rivers"))]
+    panel.what.value = "Walker", "Roads"
+    panel.groups["care"].controls["tries"].value = 7
+    panel.what.value = "Walker", "Rivers"
+    assert "under water" in panel.play.said.value and panel.what.value == ("Walker", "Roads")
+    assert panel.setup() == Crossing(engine="rules", limit=6, data="synthetic", care=Care(tries=7))
+
+
+def test_an_episode_is_shown_as_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ablation, "PAUSE", 0.0)
+    lengths: list[int] = []
+    played = watched(Crossing(), "road 3", lambda timeline: lengths.append(len(timeline.steps)))
+    assert lengths == [0, 1, 2] and [step.verdict for step in played.steps] == [True, True]
+
+
+def test_a_batch_stands_beside_the_full_loop_and_both_are_runs(panel: Ablation) -> None:
+    panel.groups["care"].controls["look"].value = False
+    assert panel.batch.button.description == "Play the batch beside the full loop (12 episodes, free)"
+    panel.batch.press()
+    assert not panel.batch.said.value and panel.compared
+    assert panel.compared.parts[0].result.difference.value == pytest.approx(-5 / 6)
+    assert "care.look: first false, second true" in panel.comparison.value and "did not look" in panel.comparison.value
+    assert len(runs()) == 2 and " --beside " in panel.comparison.value
+    assert panel.batch.button.description.endswith("(all kept, free)")
+    assert "second: the full loop" in panel.page()
+    assert panel.page().endswith(difference(panel.compared))  # no hash, which would change with the code
+    panel.groups["care"].controls["look"].value = True
+    panel.batch.press()
+    assert "no setting differs" in panel.comparison.value and len(runs()) == 2
+
+
+def test_what_no_run_can_have_is_told_and_nothing_is_played(panel: Ablation) -> None:
+    panel.engine.value = "rulez"
+    assert panel.play.button.disabled and panel.batch.button.disabled and "did you mean" in panel.batch.said.value
+    panel.engine.value = "some-model"
+    assert "OPENAI_BASE_URL" in panel.play.said.value
+    panel.engine.value = "rules"
+    panel.certify.value = 0.5
+    assert panel.setup().engine == "rules?certify=0.5&reject=0"
+    assert not panel.play.button.disabled and not panel.play.said.value
+
+
+def test_on_travelplanner_each_operator_that_asks_has_an_engine() -> None:
+    panel = Ablation("rules@0.8", limit=2, changed={"validate": False, "undo": 3})
+    assert list(panel.others) == ["realize"]
+    panel.groups["policy"].controls["cities"].value = "propose"
+    assert list(panel.others) == ["propose", "realize"]
+    panel.others["propose"].value = "rules@0.5"
+    assert panel.setup().engines == {"propose": "rules@0.5"}
+    panel.others["propose"].value = ""
+    panel.groups["policy"].controls["cities"].value = "reference"
+    assert panel.full().settings.validate and panel.full().policy.undo == 3  # type: ignore[attr-defined]
+    panel.groups["settings"].controls["budget"].value = -1
+    assert panel.play.button.disabled and "budget &gt;= 0" in panel.play.said.value
+    panel.groups["settings"].controls["budget"].value = 0
+    panel.play.press()
+    assert panel.timeline and "not checked: Validate is switched off" in panel.episode.value

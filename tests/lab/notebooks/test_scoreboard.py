@@ -1,4 +1,4 @@
-"""The register as committed: what it lists, what it links, and that all that is computed from it is current."""
+"""The register as committed: what it lists and links, and that all that is computed from it is current; deviations."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from lab.machine.faults import DamagedFile
-from lab.machine.paths import published_data, recordings_folder
-from lab.notebooks import commands, front_page, register, scoreboard
+from lab.machine.paths import ROOT, published_data, recordings_folder
+from lab.notebooks import commands, deviations, front_page, register, scoreboard
 from lab.notebooks.documents import committed, name_of
 from lab.results import exports, stored
 from lab.results.statistics import Interval
@@ -143,3 +143,44 @@ def test_the_five_sentences_name_what_the_findings_say() -> None:
     run = [finding for finding in FINDINGS if finding.on_a_model]
     assert f"Of {len(run)} claims on real models" in sentences[2]
     assert all(finding.claim.says in sentences[3] for finding in run if finding.verdict.word in ("AGREES", "OPPOSES"))
+
+
+# --- deviations from the papers --------------------------------------------------------------------------------------
+
+
+ENTRY = '- {kind: setting, where: "A.1", paper: "it | says", here: "we do", file: "Makefile", switch: "b"}\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(deviations, "FOLDER", tmp_path)
+    return tmp_path
+
+
+def test_every_file_has_its_table_on_the_page() -> None:
+    page = (ROOT / "docs" / "deviations.md").read_text(encoding="utf-8")
+    files = {path.stem for path in deviations.FOLDER.glob("*.yaml")}
+    assert "sdp" in files and all(f"<!-- deviations ({name}): made by" in page for name in files)
+    assert len(deviations.entries("sdp")) > 60
+
+
+def test_an_entry_is_a_row_of_a_table(folder: Path) -> None:
+    (folder / "sdp.yaml").write_text(ENTRY, encoding="utf-8")
+    text = front_page.differences("sdp")
+    assert "| A.1 | it \\| says | we do | [setting](../Makefile) | `b` |" in text
+    assert deviations.table("sdp").to_dict("records")[0]["switch"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        (ENTRY.replace("setting", "typo"), "entry 2.*typo"),
+        (ENTRY.replace("Makefile", "none.py"), "entry 2.*there is no file 'none.py'"),
+        (ENTRY.replace("we do", ""), "entry 2.*have to say something"),
+        (ENTRY.replace("switch", "swich"), "entry 2.*swich"),
+    ],
+)
+def test_what_cannot_be_read_is_named(folder: Path, entry: str, why: str) -> None:
+    (folder / "sdp.yaml").write_text(ENTRY + entry, encoding="utf-8")
+    with pytest.raises(DamagedFile, match=why):
+        deviations.entries("sdp")
