@@ -90,8 +90,9 @@ class Predictor(ABC, Generic[M]):
         """What a run keeps of a trajectory: the rewards, their flags if there are any, and how many of a model's
         answers could not be read.
         """
+        rewards = self.scores(memories)  # before the flags: what an embedder cuts is known when it has read it
         flags = [sorted(step) for step in self.flags(memories)]
-        return {"rewards": self.scores(memories).tolist(), "malformed": 0} | ({"flags": flags} if any(flags) else {})
+        return {"rewards": rewards.tolist(), "malformed": 0} | ({"flags": flags} if any(flags) else {})
 
 
 @dataclass(frozen=True, slots=True)

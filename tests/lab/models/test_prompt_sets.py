@@ -75,7 +75,7 @@ def test_a_changed_word_is_asked_and_has_a_recording_of_its_own(
     assert again.call.cached and again.request == ours.request and len(server.requests) == 2
     # What the folder lacks is asked in the suite's words.
     server.behave(lambda request: chat.answer({"questions": ["Who built it?"]}))
-    plan = {"question": QUESTION["question"], "count": 1, "found": [], "refused": []}
+    plan = {"question": QUESTION["question"], "count": 1, "found": [], "planned": [], "single": False}
     assert asked("small?prompts=mine", cache, DECOMPOSE, plan).request == asked("small", cache, DECOMPOSE, plan).request
 
 
@@ -119,7 +119,7 @@ def test_an_answer_that_is_none_of_the_suites_is_malformed(
         text.replace("operator: propose", schema) + '\n<answer>{"questions": {{ parts | json }}}</answer>\n',
     )
     server.behave(lambda request: chat.answer({"parts": ["Who?", "Where?"]}))
-    plan = {"question": QUESTION["question"], "found": [], "refused": []}
+    plan = {"question": QUESTION["question"], "found": [], "planned": [], "single": False}
     assert asked("small?prompts=mine", cache, DECOMPOSE, plan | {"count": 2}).value.questions == ["Who?", "Where?"]
     with pytest.raises(MalformedAnswer, match="at least 3 items"):
         asked("small?prompts=mine", cache, DECOMPOSE, plan | {"count": 3})
