@@ -11,8 +11,8 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from lab.models.backbone import Cost, Ledger, MalformedAnswer, cost_of
-from sdp.operators import NOTHING, Adapter, Verdict, at, check_choices
-from sdp.trajectory import Attempt, Forced, Plan, Predicate, Trajectory, Transition
+from sdp.operators import Adapter, Verdict, at, check_choices
+from sdp.trajectory import MET, Attempt, Forced, Plan, Predicate, Trajectory, Transition
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def run_episode(
     it ends the episode.
     """
     state, goal = adapter.start()  # L.1
-    log = _Log(task, goal, settings, ledger, state, adapter.view)
+    log = _Log(task, goal, settings, ledger, state, adapter)
     plan = log.plan("propose", _build_plan(adapter, settings, state, goal), start=0)  # L.2-3
     if plan[-1:] != (goal,):
         return _stopped("malformed plan", adapter, state, goal, log)
@@ -87,7 +87,7 @@ def run_episode(
         try:
             seen = failed if settings.failures == "target" else log.rejected
             action = adapter.realize(state, tail[0], seen, view)  # L.6
-            observation = adapter.act(action)  # L.7
+            observation = log.answer = adapter.act(action)  # L.7
             verdict = adapter.validate(tail, observation, failed) if settings.validate else UNCHECKED  # L.8
         except MalformedAnswer as error:
             verdict = Verdict(0, f"malformed answer: {error}")
@@ -117,6 +117,7 @@ def _build_plan(
 ) -> tuple[Predicate, ...]:
     """L.2: Propose, each result fed back, until the last predicate is the goal; a malformed answer ends it before."""
     planned: tuple[Predicate, ...] = ()
+    first: tuple[Predicate, ...] = ()
     while planned[-1:] != (goal,):
         try:
             proposed = _up_to(goal, adapter.propose(state, goal, planned))
@@ -124,11 +125,12 @@ def _build_plan(
             return planned
         if not proposed or len(planned) >= LONGEST_PLAN:
             raise UnreachablePlan(f"After {len(planned)} predicates Propose has not reached the goal: {goal.text}")
-        if planned and proposed[0] == planned[-1] and proposed[0].text != NOTHING:
+        if planned and len(proposed) > 1 and proposed == first:
             raise UnreachablePlan(
-                f"Propose gave the predicate again that the plan ends with: {proposed[0].text} It has to go on from "
-                "`planned`: an adapter that makes the whole plan returns plan[len(planned):]"
+                f"Propose gives the same {len(proposed)} predicates again, though the first is planned: "
+                f"{proposed[0].text} An adapter that makes the whole plan has to return plan[len(planned):]"
             )
+        first = first or proposed
         planned += proposed if settings.propose == "plan" else proposed[:1]
     return planned
 
@@ -160,7 +162,7 @@ def _stopped(end: str, adapter: Adapter[Any, Any, Any], state: Any, goal: Predic
     except MalformedAnswer as error:
         reason = f"malformed answer: {error}"
     if action is not None:
-        observation = adapter.act(action)
+        observation = log.answer = adapter.act(action)
     return log.trajectory(end, log.forced(action, observation, reason))
 
 
@@ -174,15 +176,17 @@ class _Log:
     """Collects the trajectory of a running episode; operators only ever get the frozen copy that `trajectory` gives."""
 
     def __init__(
-        self, task: str, goal: Predicate, settings: Settings, ledger: Ledger | None, state: Any, view: Callable[[], Any]
-    ) -> None:
+        self, task: str, goal: Predicate, settings: Settings, ledger: Ledger | None, state: Any,
+        adapter: Adapter[Any, Any, Any],
+    ) -> None:  # fmt: skip
         self._task, self._goal, self._settings = task, goal, asdict(settings)
         self._ledger, self._booked = ledger, 0
         self._states = [plain(state)]
         self._plans: list[Plan] = []
         self._attempts: list[Attempt] = []
         self._transitions: list[Transition] = []
-        self._view, self._views = view, list[Any]()
+        self._adapter, self._views = adapter, list[Any]()
+        self.answer: Any = None  # the world's last one
 
     @property
     def steps(self) -> int:
@@ -195,7 +199,7 @@ class _Log:
 
     def view(self) -> Any:
         """What the world shows now; noted where it is new."""
-        view = self._view()
+        view = self._adapter.view()
         values = plain(view)
         if values is not None and self._views[-1:] != [values]:
             self._views.append(values)
@@ -225,10 +229,13 @@ class _Log:
 
     def trajectory(self, end: str = "running", forced: Forced | None = None) -> Trajectory:
         self.view()
+        ended = end != "running" and self.answer is not None
+        met = self._adapter.met(self._goal, self.answer) if ended else None
         return Trajectory(
             task=self._task, goal=self._goal, settings=self._settings,
             states=tuple(self._states), plans=tuple(self._plans), attempts=tuple(self._attempts),
-            transitions=tuple(self._transitions), end=end, views=tuple(self._views), forced=forced,
+            transitions=tuple(self._transitions), end=end, outcome={} if met is None else {MET: met},
+            views=tuple(self._views), forced=forced,
         )  # fmt: skip
 
     def _cost(self) -> Cost:

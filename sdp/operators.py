@@ -64,7 +64,7 @@ def why(failure: Attempt, target: Predicate) -> str:
 
 
 class Adapter(Protocol[State, Action, Observation]):
-    """A benchmark, seen by the loop. Whoever inherits has `view`, `ended` and `finalize` of a world without them."""
+    """A benchmark, seen by the loop. Defaults stand for what a world lacks: `view`, `ended`, `finalize`, `met`."""
 
     def start(self) -> tuple[State, Predicate]:
         """Reset the world; the initial state s_0 and the goal g. s_0 holds what Propose has to know of the world."""
@@ -121,6 +121,14 @@ class Adapter(Protocol[State, Action, Observation]):
         """The last action of an episode that stops short of the goal, such as the best answer to be had; None for none.
 
         It is acted on and recorded as forced, and certifies nothing.
+        """
+        return None
+
+    def met(self, goal: Predicate, observation: Observation) -> bool | None:
+        """Whether the world's last answer shows the goal, whatever the loop certified; None where nothing tells.
+
+        It scores worlds without a score (`sdp.Certifying.score`). Where Validate is a program or may be asked once
+        more: `return self.validate((goal,), observation, ()).k > 0`.
         """
         return None
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from lab.models.backbone import Cost
 
+MET = "goal met"  # of an outcome: what the adapter says of the goal and the world's last answer
+
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
@@ -92,8 +94,9 @@ class Trajectory:
     states: JSON values, s_0 first; one more than there are transitions. end: "goal" (certified), "world ended" (before
     it was), "step cap", "budget" (attempts spent, and Replan is switched off), or "malformed plan" (Propose gave no
     usable answer, or Replan none within the budget: the plan is what had been proposed by then, or stays as it was).
-    views: what the world showed, as JSON values, whenever it changed; the last one holds when the episode ends, and
-    with it the score of worlds that have one. forced: the answer forced at the end, if one was.
+    outcome: MET, where the adapter can tell. views: what the world showed, as JSON values, whenever it changed; the
+    last one holds when the episode ends, and with it the score of worlds that have one. forced: the answer forced at
+    the end, if one was.
     """
 
     task: str

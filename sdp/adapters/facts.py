@@ -51,6 +51,9 @@ class FactsAdapter(Adapter[Facts, str, Step]):
         held = takewhile(lambda predicate: predicate.about.items() <= observation.facts.items(), tail)
         return Verdict(len(list(held)), observation.text)
 
+    def met(self, goal: Predicate, observation: Step) -> bool:
+        return self.validate((goal,), observation, ()).k > 0
+
     def advance(self, state: Facts, certified: Sequence[Predicate], observation: Step) -> Facts:
         return {**state, **{name: value for predicate in certified for name, value in predicate.about.items()}}
 

@@ -27,7 +27,7 @@ from sdp.loop import Settings, run_episode
 from sdp.operators import Adapter
 from sdp.placebo import Control, Misjudging
 from sdp.timeline import timeline
-from sdp.trajectory import Trajectory
+from sdp.trajectory import MET, Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,9 +64,21 @@ class Certifying(Playable):
         """The adapter of one episode, with a world of its own. ledger: whom it asks."""
 
     def score(self, trajectory: Trajectory) -> float:
-        """What an episode is worth, in [0, 1]: the `score` in the last view, else whether it got to the goal."""
+        """What an episode is worth, in [0, 1]: the `score` in the last view, else whether the goal is met.
+
+        That the adapter says (`met`), else the loop, which certified the goal or not. Raises ValueError where nobody
+        judged it: without Validate, or under a control, whose verdicts are chance.
+        """
         last = trajectory.views[-1] if trajectory.views else None
-        return float(last["score"]) if isinstance(last, Mapping) and "score" in last else float(trajectory.reached_goal)
+        if isinstance(last, Mapping) and "score" in last:
+            return float(last["score"])
+        judged = self.settings.validate and self.placebo is self.blanked is None
+        if trajectory.reached_goal and not judged and MET not in trajectory.outcome:
+            raise ValueError(
+                f"Nothing says whether {trajectory.task} came to its goal: the loop's verdicts are switched off. Give "
+                "the adapter `met(goal, observation)`, or the world's view a `score`"
+            )
+        return float(trajectory.outcome.get(MET, trajectory.reached_goal))
 
     def side(self, score: Score) -> tuple[str, str]:
         return self.benchmark or self.method, "SDP" if self.placebo is None else "SDP, placebo"

@@ -151,7 +151,10 @@ def test_a_replanned_tail_ends_at_the_goal_too() -> None:
     [
         (lambda planned: [], "After 0 predicates Propose has not reached the goal: The walker has come to room 3"),
         (lambda planned: [in_room(-len(planned))], "After 1000 predicates Propose has not reached the goal"),
-        (lambda planned: [in_room(1), in_room(2), in_room(3)], r"gave the predicate again .* plan\[len\(planned\):\]"),
+        (
+            lambda planned: [in_room(1), in_room(2), in_room(3)],
+            r"the same 3 predicates again, .* plan\[len\(planned\):\]",
+        ),
     ],
 )
 def test_a_propose_that_never_arrives_at_the_goal_is_an_error(proposed: Callable[..., Any], said: str) -> None:
@@ -164,6 +167,25 @@ def test_a_propose_that_never_arrives_at_the_goal_is_an_error(proposed: Callable
     with pytest.raises(UnreachablePlan, match=said):
         changed("propose", propose, [1], propose="predicate")
     assert len(calls) in (1, 2, 1001)
+
+
+@pytest.mark.parametrize("failures", ["target", "episode"])
+def test_realize_sees_the_targets_rejections_or_the_episodes_and_validate_the_targets(failures: Any) -> None:
+    realized, validated = list[list[int]](), list[list[int]]()
+
+    @dataclass(frozen=True)
+    class Noting(CorridorAdapter):
+        def realize(self, state: Walker, target: Predicate, failures: Sequence[Attempt], view: Any) -> str:
+            realized.append([failure.step for failure in failures])
+            return super().realize(state, target, failures, view)
+
+        def validate(self, tail: Sequence[Predicate], observation: str, failures: Sequence[Attempt]) -> Verdict:
+            validated.append([failure.step for failure in failures])
+            return super().validate(tail, observation, failures)
+
+    run_episode("walk", Noting(Corridor(2, [0, 0, 1, 0, 1])), Settings(failures=failures))
+    assert validated == [[], [0], [0, 1], [], [3]]
+    assert realized == (validated if failures == "target" else [[], [0], [0, 1], [0, 1], [0, 1, 3]])
 
 
 def test_a_malformed_answer_to_realize_is_a_failed_attempt_without_an_action() -> None:

@@ -179,6 +179,20 @@ def test_beside_a_validate_that_certifies_nothing_it_ends_by_the_same_budgets() 
     assert sum(len(one.attempts) for one in blank) == sum(len(one.attempts) for one in own)
 
 
+@pytest.mark.parametrize("setup", [SETUP, assistantbench.Setup(data="synthetic", limit=4)], ids=str)
+@pytest.mark.parametrize("control", ["placebo", "blanked"])
+def test_one_predicate_a_call_a_control_asks_propose_what_sdp_asks(setup: Any, control: str) -> None:
+    setup = replace(setup, settings=Settings(propose="predicate", step_cap=1), engine="rules")
+    asked = []
+    for changes in ({}, {control: 0.5}):
+        setups = replace(setup, **changes).resolved()
+        ledgers = [Ledger(connected(setups.engine), record=True) for _ in setups.tasks()]
+        for task, ledger in zip(setups.tasks(), ledgers, strict=True):
+            setups.episode(task, ledger)
+        asked.append([[a["request"] for a in ledger.recorded if "decompose" in a["prompt"]] for ledger in ledgers])
+    assert asked[0] == asked[1] and all(len(requests) >= 2 for requests in asked[0])
+
+
 @pytest.mark.parametrize("share", [-0.1, 1.1])
 def test_a_share_that_there_is_not_is_refused(share: float) -> None:
     setup = SETUP.resolved()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,9 +26,11 @@ from lab.runs.collecting import collect, interrupted
 from lab.runs.manifest import own_code
 from lab.viewer.transcripts import Transcript
 from sdp.ablation import ABLATIONS
+from sdp.adapters.facts import FactsAdapter
 from sdp.experiments.certifying import Certifying, Results, comparisons
 from sdp.loop import Settings, run_episode
-from sdp.trajectory import Trajectory
+from sdp.trajectory import Attempt, Predicate, Trajectory
+from worlds.base import Step
 
 NOTEBOOK, METHODS = "4_explore/your_own_benchmark", "4_explore/your_own_methods"
 
@@ -120,6 +123,14 @@ def test_an_interruption_is_shown_to_cost_nothing(own: Any) -> None:
     assert interrupted(collect, own.Round(limit=4), 3) == (3, 1, True)
 
 
+def test_one_predicate_a_call_gives_the_cells_plan(own: Any) -> None:
+    whole, single = (
+        run_episode("t", own.Courier(own.House("c", 4), Transcript(connected("rules"))), Settings(propose=propose))
+        for propose in ("plan", "predicate")
+    )
+    assert whole.plans == single.plans and whole.attempts == single.attempts and len(whole.plans[0].predicates) > 3
+
+
 def test_wrong_rooms_are_rejected_by_what_was_seen(own: Any) -> None:
     adapter = own.Courier(own.House("b", 3), Transcript(connected("rules")))
     _, goal = adapter.start()
@@ -143,3 +154,75 @@ def test_an_agent_plays_the_readers_world_and_errs_by_noise(own: Any, tmp_path: 
         assert not [one.error for one in run.episodes.values() if one.failed]
         scores[engine] = sum(run.scores.values()) / 4
     assert scores["rules"] == 1 > scores["rules@0.1"]
+
+
+class Ladder:
+    """Three rungs; its view has no score."""
+
+    rung = 0
+
+    def step(self, action: str) -> Step:
+        self.rung += action == "up"
+        return Step(f"You stand on rung {self.rung}.", facts=self.view())
+
+    def view(self) -> dict[str, Any]:
+        return {"rung": self.rung}
+
+
+class Climber(FactsAdapter):
+    """Climbs, and slips at the first try from rung 1."""
+
+    def goal(self) -> Predicate:
+        return Predicate("You stand on rung 3.", about={"rung": 3})
+
+    def propose(self, state: Any, goal: Predicate, planned: Sequence[Predicate]) -> list[Predicate]:
+        plan = [Predicate(f"You stand on rung {n}.", about={"rung": n}) for n in range(self.world.rung + 1, 3)]
+        return [*plan, goal][len(planned) :]
+
+    def realize(self, state: Any, target: Predicate, failures: Sequence[Attempt], view: Any) -> str:
+        return "up" if view["rung"] != 1 or failures else "slip"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Climbs(Certifying):
+    method = "climbs"
+    told: bool = True
+
+    def tasks(self) -> list[str]:
+        return ["climb"]
+
+    def adapter(self, task: str, ledger: Any) -> Any:
+        adapter = Climber(Ladder(), ledger)
+        if not self.told:
+            object.__setattr__(adapter, "met", lambda goal, observation: None)
+        return adapter
+
+
+@pytest.mark.parametrize(
+    ("changes", "end", "score"),
+    [
+        ({}, "goal", 1),
+        ({"settings": Settings(validate=False)}, "goal", 0),  # claimed, and not met
+        ({"settings": Settings(validate=False, step_cap=2)}, "step cap", 0),
+        ({"settings": Settings(cascade=False, budget=0)}, "goal", 1),
+        ({"placebo": 0.0}, "goal", 0),
+    ],
+    ids=str,
+)
+def test_a_world_without_a_score_is_judged_by_the_goal_and_not_by_what_the_loop_claims(
+    changes: dict[str, Any], end: str, score: float
+) -> None:
+    setup = Climbs(engine="rules", **changes)
+    trajectory = setup.episode("climb")
+    assert (trajectory.end, setup.score(trajectory)) == (end, score)
+    assert Trajectory.from_json(trajectory.to_json()) == trajectory
+
+
+def test_a_goal_that_nobody_judged_has_no_score_but_an_error_that_says_what_to_add() -> None:
+    setup = Climbs(engine="rules", told=False)
+    assert setup.score(setup.episode("climb")) == 1, "Validate judged it"
+    unjudged = replace(setup, settings=Settings(validate=False))
+    with pytest.raises(ValueError, match=r"climb came to its goal: .* Give the adapter `met\(goal, observation\)`"):
+        unjudged.score(unjudged.episode("climb"))
+    capped = replace(setup, settings=Settings(validate=False, step_cap=1))
+    assert capped.score(capped.episode("climb")) == 0, "it claims nothing"

@@ -28,11 +28,13 @@ class Policy:
 
     uncertainty: "marked" passes partial findings on with markers, "forced" asks for complete ones (§4.1). second: the
     second source of evidence; "wider" searches in the step's own words and reads further results, "none" is without.
-    results: of each search, how many Realize and Replan are shown.
+    opens: which result of a search is read unasked; the "top" one unless its site is on the blacklist (A.4), or the
+    first "allowed" one. results: of each search, how many Realize and Replan are shown.
     """
 
     uncertainty: prompts.Uncertainty = "marked"
     second: Literal["wider", "none"] = "wider"
+    opens: Literal["top", "allowed"] = "top"
     results: int = 5
 
     def __post_init__(self) -> None:
@@ -170,7 +172,7 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
         if not isinstance(action, ToolCalls):
             return action
         state, browser = action.state, self.browser
-        fresh = browser.gather(action.search, action.scrape)
+        fresh = browser.gather(action.search, action.scrape, self.policy.opens == "top")
         only_cached = bool(action.search or action.scrape) and not fresh
         wider = self.policy.second == "wider" and (action.wider or only_cached)
         if wider:

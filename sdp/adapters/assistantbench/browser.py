@@ -1,4 +1,4 @@
-"""Search and scrape with what stands around them in A.4: caches, the first hit read at once, a blacklist of sites."""
+"""Search and scrape with what stands around them in A.4: caches, the top result read at once, a blacklist of sites."""
 
 from __future__ import annotations
 
@@ -58,13 +58,17 @@ class Browser:
         for record in (self.searches, self.pages, self.blacklist, self.queries, self.uses):
             record.clear()
 
-    def gather(self, queries: Iterable[str], urls: Iterable[str]) -> bool:
-        """Run the tools of one attempt; whether any of them brought what was not in the caches."""
+    def gather(self, queries: Iterable[str], urls: Iterable[str], top: bool) -> bool:
+        """Run the tools of one attempt; whether any of them brought what was not in the caches.
+
+        top: a search reads its top result, or none where that site is on the blacklist; else the first that is not.
+        """
         fresh = [self.scrape(url) for url in urls]
         for query in queries:
             fresh.append(self.search(query))
-            first = next((hit.url for hit in self.searches.get(query, ()) if host(hit.url) not in self.blacklist), "")
-            fresh.append(self.scrape(first))
+            hits = self.searches.get(query, ())
+            allowed = (hit.url for hit in (hits[:1] if top else hits) if host(hit.url) not in self.blacklist)
+            fresh.append(self.scrape(next(allowed, "")))
         return any(fresh)
 
     def widen(self, words: str, since: int) -> None:

@@ -27,12 +27,14 @@ class Policy:
 
     hops: how many; "two" (A.5), "id" (A.6: read from the task's id, which no asker of a question would tell:
     privileged) or "guess" (Propose decides). strict: A.6's checks of answers. escalate: A.6's other queries where
-    searches fail. shown: paragraphs that one extraction is shown at most, the newest ones.
+    searches fail. overlap: where a finding's words are looked for when its paragraph is not the one that it cites, in
+    the "text" (A.5) or in "title and text". shown: paragraphs that one extraction is shown at most, the newest ones.
     """
 
     hops: Literal["two", "id", "guess"] = "two"
     strict: bool = False
     escalate: bool = False
+    overlap: Literal["text", "title and text"] = "text"
     shown: int = 20
 
     def __post_init__(self) -> None:
@@ -176,7 +178,7 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
         if isinstance(action, Draft):
             return action
         paragraphs, finding = self.world.shown, action.finding
-        best = next((paragraphs[index] for index in ranked(paragraphs, finding.text)), None)
+        best = next((paragraphs[i] for i in ranked(paragraphs, finding.text, self.policy.overlap != "text")), None)
         return Evidence(action, _cited_paragraph(paragraphs, finding.title), best, len(self.world.queries))
 
     def validate(

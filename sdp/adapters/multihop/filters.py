@@ -53,10 +53,13 @@ def misfit(answer: str, question: str, entities: Sequence[str]) -> str:
     return ""
 
 
-def ranked(paragraphs: Sequence[tuple[str, str]], finding: str) -> list[int]:
-    """Indices of the paragraphs, those with most content words of the finding first; none without any (A.5)."""
+def ranked(paragraphs: Sequence[tuple[str, str]], finding: str, titles: bool = True) -> list[int]:
+    """Indices of the paragraphs, those with most content words of the finding first; none without any (A.5).
+
+    titles: whether a paragraph's title counts, too.
+    """
     wanted = set(content_words(finding))
-    counts = [len(wanted & set(content_words(f"{title} {text}"))) for title, text in paragraphs]
+    counts = [len(wanted & set(content_words(f"{title} {text}" if titles else text))) for title, text in paragraphs]
     return sorted((index for index, count in enumerate(counts) if count), key=lambda index: -counts[index])
 
 

@@ -90,7 +90,11 @@ def test_the_first_hit_is_read_at_once_and_a_site_that_fails_no_more(world: Assi
     other = next(one for one in site().resources.values() if one.fault == "forbidden" and one.url != bad.url)
     assert not browser.scrape(bad.url) and host(bad.url) in browser.blacklist
     assert not browser.scrape(other.url) and other.url not in browser.pages
-    assert browser.gather([bad.title], [])
+    top = browser.world.step(f"search {bad.title}").facts["hits"][0]
+    browser.blacklist.setdefault(host(top.url), "denied")
+    browser.gather([bad.title], [], top=True)
+    assert not browser.uses, "the top result's site is on the blacklist, and no other result is read unasked (A.4)"
+    browser.gather([bad.title], [], top=False)
     assert host(browser.uses[0]) not in browser.blacklist and browser.uses[0] in browser.pages
 
 

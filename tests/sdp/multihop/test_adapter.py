@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from lab.models.backbone import Ledger, MalformedAnswer
 from lab.models.connect import connect
-from sdp.adapters.multihop.adapter import FINAL, GOAL, HOP, MultiHopAdapter, Policy
+from sdp.adapters.multihop.adapter import FINAL, GOAL, HOP, Claim, Finding, MultiHopAdapter, Policy, _rejected
 from sdp.adapters.multihop.filters import entities_of, misfit, ranked, unfounded, unusable
 from sdp.experiments.multihop import HotpotQA, MuSiQue, Setup, answer_of
 from sdp.loop import Settings, run_episode
+from sdp.operators import Verdict
 from sdp.trajectory import Predicate, Trajectory
 from worlds.multihop import MultiHop, load
 
@@ -52,12 +53,38 @@ def test_without_cascade_the_goal_has_an_attempt_of_its_own() -> None:
         assert trajectory.attempts[-1].kind == GOAL
 
 
-def test_one_predicate_a_call_gives_the_same_plan() -> None:
+@pytest.mark.parametrize("setup", [HotpotQA(), MuSiQue(), MuSiQue(policy=Policy(hops="guess", strict=True))], ids=str)
+def test_one_hop_a_call_gives_the_same_plan_and_nobody_is_asked_for_answer_and_goal(setup: Setup) -> None:
+    setup = replace(setup, data="synthetic")
     whole, single = (
-        [trajectory.plans[0].predicates for _, trajectory in played(HotpotQA(data="synthetic", settings=settings), 5)]
+        [trajectory.plans[0] for _, trajectory in played(replace(setup, settings=settings), 5)]
         for settings in (Settings(), Settings(propose="predicate"))
     )
-    assert whole == single
+    assert [plan.predicates for plan in whole] == [plan.predicates for plan in single]
+    ends = int(setup.policy.hops == "guess")  # then a call has to say that there is no hop more
+    assert [plan.cost.calls for plan in single] == [len(plan.predicates) - 2 + ends for plan in whole]
+    assert {plan.cost.calls for plan in whole} == {1}
+
+
+@pytest.mark.parametrize("failures", ["target", "episode"])
+def test_realize_is_shown_the_rejections_of_its_hop_or_of_the_episode(world: MultiHop, failures: Any) -> None:
+    asked: list[tuple[str, list[tuple[str, str]]]] = []
+
+    class Told(MultiHopAdapter):
+        def realize(self, state: Any, target: Predicate, failures: Any, view: Any) -> Any:
+            asked.append((target.text, [(failure.tried, failure.reason) for failure in _rejected(failures, target)]))
+            return super().realize(state, target, failures, view)
+
+        def validate(self, tail: Any, observation: Any, failures: Any) -> Verdict:
+            return super().validate(tail, observation, failures) if failures else Verdict(0, "not at once")
+
+    task = world.tasks("writing")[0]
+    run_episode(task.id, Told(task, world, connect("rules")), Settings(failures=failures))
+    firsts = [tries for (target, tries), before in zip(asked, [("", []), *asked], strict=False) if target != before[0]]
+    seconds = [tries for (target, tries), before in zip(asked[1:], asked, strict=False) if target == before[0]]
+    assert all(tries[-1][1] == "not at once" for tries in seconds) and len(firsts) == len(seconds) == 3
+    assert [len(tries) for tries in firsts] == ([0, 0, 0] if failures == "target" else [0, 1, 2])
+    assert failures == "target" or firsts[1][0][1] == f"not at once; it was for: {asked[0][0]}"
 
 
 @pytest.mark.slow
@@ -178,6 +205,19 @@ def test_ranking_gives_each_place_once_and_only_where_a_word_is_shared(paragraph
     assert ranked(
         [("a", "Some common words"), ("b", "nothing"), ("c", "common again words here some")], "common words"
     ) == [0, 2]
+    titled = [("The Common Words", "nothing"), ("b", "some words")]
+    assert ranked(titled, "common words", titles=True) == [0, 1] and ranked(titled, "common words", titles=False) == [1]
+
+
+@pytest.mark.parametrize(("overlap", "titles"), [("text", False), ("title and text", True)])
+def test_a_findings_paragraph_is_looked_for_by_its_text_or_by_its_title_too(
+    world: MultiHop, monkeypatch: pytest.MonkeyPatch, overlap: Any, titles: bool
+) -> None:
+    adapter, asked = adapter_of(world, overlap=overlap), list[Any]()
+    adapter.start()
+    monkeypatch.setattr("sdp.adapters.multihop.adapter.ranked", lambda *given: asked.append(given) or [1])
+    assert adapter.act(Claim(Finding("?", "some words", "Nowhere", ""))).best == world.shown[1]
+    assert asked == [(world.shown, "some words", titles)]
 
 
 def test_the_entities_of_a_question_are_its_names() -> None:

@@ -18,10 +18,10 @@ from lab.models.rules import NoRule, corrupted, within_schema
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from sdp.adapters.scienceworld import prompts
-from sdp.adapters.scienceworld.adapter import GOAL, TARGET, Event, ObservedWorld, ScienceWorldAdapter
+from sdp.adapters.scienceworld.adapter import GOAL, TARGET, Event, ObservedWorld, Policy, ScienceWorldAdapter
 from sdp.experiments.scienceworld import Setup
 from sdp.loop import Settings, run_episode
-from sdp.trajectory import Predicate
+from sdp.trajectory import Attempt, Plan, Predicate, Trajectory
 from standins.sdp.scienceworld import DONE, GAINED, STAGE, Oracle, Played, actions, changes, judge, stages
 from worlds.scienceworld import ScienceWorld, load
 from worlds.scienceworld.tasks import LENGTHS
@@ -94,6 +94,42 @@ def test_the_view_follows_the_simulator_after_each_action_and_the_state_does_not
     )
     assert not played.act("teleport to outside").new_room
     assert state.held == () and {"kitchen", "outside"} <= {*played.world.rooms()} and "door" not in played.world.rooms()
+
+
+def attempt(step: int, target: str, action: str, answer: str = "x", state: int = 0, kind: str = TARGET) -> Attempt:
+    return Attempt(step, 0, 0, state, target, kind, action, {"answer": answer}, 0, f"reason {step}")
+
+
+REFUSAL = "No known action matches that input."
+
+
+@pytest.mark.parametrize("told", ["targets", "actions"])
+def test_replan_is_told_this_targets_failures_and_what_the_simulator_refused(world: ScienceWorld, told: Any) -> None:
+    asked: list[Any] = []
+    stuck = adapter(world, {prompts.REPLAN.name: prompts.Targets(targets=["x"])})
+    ask = stuck.backbone.ask
+    object.__setattr__(stuck, "policy", Policy(refused=told))
+
+    def noted(prompt: Any, sample: int = 0, **fields: Any) -> Any:
+        asked.append(prompt.fill(**fields))
+        return ask(prompt, sample, **fields)
+
+    object.__setattr__(stuck.backbone, "ask", noted)
+    state, goal = stuck.start()
+    attempts = (
+        attempt(0, "It is warm.", "dance", REFUSAL, state=0), attempt(1, "It is cold.", "wait", state=1),
+        attempt(2, "It is cold.", "hop", REFUSAL, state=1), attempt(3, "It is hot.", "wait", state=1),
+        attempt(4, prompts.WHOLE, "sing", REFUSAL, state=1, kind=GOAL),
+        attempt(5, "It is hot.", "dance", REFUSAL, state=1),
+    )  # fmt: skip
+    plan = Plan((goal,), 0, "propose")
+    trajectory = Trajectory("t", goal, {}, (0, 1), (plan,), attempts, ())
+    assert [p.text for p in stuck.replan(state, goal, trajectory, stuck.view())] == ["x", prompts.WHOLE]
+    (seen,) = asked
+    assert (seen.target, seen.failed) == ("It is hot.", 2)
+    assert [(one.action, one.reason) for one in seen.attempts] == [("wait", "reason 3"), ("dance", "reason 5")]
+    assert seen.invalid == (["It is warm.", "It is cold.", "It is hot."] if told == "targets" else [])
+    assert seen.unknown == (["dance", "hop"] if told == "actions" else [])
 
 
 def test_looking_takes_no_step(world: ScienceWorld) -> None:

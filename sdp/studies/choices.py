@@ -1,0 +1,44 @@
+"""What the paper leaves open or says twice, each reading as a condition: SDP with one setting changed.
+
+    python -m lab eval sdp-choices --engine rules@0.8 --limit 40
+    python -m lab eval sdp-choices --engine oracle@0.8      ScienceWorld, where no rule plans
+
+Calls stand beside scores, since Eq. 1 and A.3 differ in how often Propose is asked; `Results.costs` has them by
+operator.
+"""
+
+from __future__ import annotations
+
+from lab.runs.study import Condition, Metric, Study, register
+from sdp.studies.conditions import SDP
+
+EQUATION_1 = SDP.but("SDP, a predicate a call of Propose (Eq. 1)", "settings.propose", "predicate")
+EPISODE = SDP.but("SDP, Realize sees all failures of the episode (A.1)", "settings.failures", "episode")
+
+
+def on(name: str, setting: str, value: str, *benchmarks: str) -> Condition:
+    """SDP with a policy that these benchmarks alone have."""
+    plays = {benchmark: SDP.plays[benchmark] for benchmark in benchmarks}
+    return SDP.but(name, setting, value, plays=plays, recorded=False)
+
+
+STUDY = register(
+    Study(
+        name="sdp-choices",
+        benchmarks=tuple(SDP.plays),
+        conditions=(
+            SDP,
+            EQUATION_1,
+            EPISODE,
+            on("SDP, Replan is told refused actions", "policy.refused", "actions", "ScienceWorld"),
+            on("SDP, a search opens its first allowed result", "policy.opens", "allowed", "AssistantBench"),
+            on("SDP, words are found in titles, too", "policy.overlap", "title and text", "HotpotQA", "MuSiQue"),
+        ),
+        metrics=(
+            Metric("{benchmark} score", kind="mean"),
+            Metric("{benchmark} calls", "calls", "mean", scale=1),
+            Metric("{benchmark} attempts", "steps", "mean", scale=1),
+        ),
+        against=SDP.name,
+    )
+)
