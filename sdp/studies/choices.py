@@ -4,7 +4,9 @@
     python -m lab eval sdp-choices --engine oracle@0.8      ScienceWorld, where no rule plans
 
 Calls stand beside scores, since Eq. 1 and A.3 differ in how often Propose is asked; `Results.costs` has them by
-operator.
+operator. Noise errs by the call, so that a plan of many calls has more mistakes; under `rules@0.8, Propose: rules` both
+have the same plans and scores. Where a reading shows a prompt something else, noise draws anew: a small difference
+between engines with noise is luck, and the interval says so.
 """
 
 from __future__ import annotations
