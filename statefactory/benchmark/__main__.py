@@ -42,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("command", choices=("build",), help="build what is not there yet")
     parser.add_argument("--domain", nargs="+", choices=list(BY_NAME), default=list(BY_NAME), metavar="D",
                         help=f"of {', '.join(BY_NAME)}; all by default")  # fmt: skip
-    parser.add_argument("--data", choices=("auto", "official", "synthetic"), default="auto")
+    parser.add_argument("--data", choices=("auto", "official", "synthetic", "published"), default="auto")
     parser.add_argument("--seed", type=int, default=0, help="of tasks, padding and negatives")
     parser.add_argument("--limit", type=int, default=0, help="so many pairs of each domain; 0 for all")
     parser.add_argument("--held-out", action="store_true", help="of tasks that no rule was written on")

@@ -26,6 +26,7 @@ from lab.runs.experiment import spread
 from lab.runs.run import Episode, Manifest, Run, when_free
 from statefactory.benchmark.domains import BY_NAME, Domain, Replan, named
 from statefactory.benchmark.other_tasks import held_out as held_out_domain
+from statefactory.benchmark.published import DATASET, PUBLISHED, read_published
 from statefactory.benchmark.schema import DOMAINS, FORMATS, Pair, Row, read_pairs, read_row, read_rows, write_rows
 from statefactory.benchmark.trajectories import NoNegative, make_pair
 from worlds.base import Expert, ListingWorld, NoSolution
@@ -41,9 +42,9 @@ class BuildFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Built:
-    """A finished domain. data: "official" or "synthetic". about: how it was built (see `<domain>.about.json`).
+    """A finished domain. about: how it was built (see `<domain>.about.json`).
 
-    fresh: whether it was built now, or was there already.
+    data: "official", "synthetic" or "published". fresh: whether it was built now, or was there already.
     """
 
     domain: str
@@ -58,13 +59,33 @@ class Built:
         return read_pairs(self.jsonl)
 
 
+@dataclass(frozen=True)
+class Released(Built):
+    """The published pairs of a domain, of which nothing was built. jsonl, parquet: the folder in which they lie."""
+
+    limit: int = 0
+
+    def pairs(self) -> list[Pair]:
+        """The pairs, sorted by task; of a limit so many, spread evenly. Raises as `read_published`."""
+        return spread(read_published(self.domain, self.jsonl.parent), self.limit)
+
+
+def released(domain: str, limit: int = 0) -> Released:
+    """The published pairs of a domain. Raises ValueError naming a file that is not of their layout."""
+    folder = DATASET.folder / domain
+    number = len(spread(read_published(domain), limit))
+    about = {"pairs": number, "skipped": {}, "seconds": 0.0, **dict.fromkeys(COUNTED, 0)}
+    return Released(domain, PUBLISHED, folder, folder, about, fresh=False, limit=limit)
+
+
 def build(
     domain: str | Domain, data: str = "auto", seed: int = 0, limit: int = 0, workers: int = 1,
     folder: Path | None = None, show_progress: bool = True,
 ) -> Built:  # fmt: skip
     """Build a domain's `<domain>.jsonl` and `.parquet`, unless they are there from the same code and parameters.
 
-    data: "auto" (official where present), "official" or "synthetic". seed: of the choice of tasks, of the padding and
+    data: "auto" (official where present), "official", "synthetic", or "published", which is read and not built, and
+    has no seed. seed: of the choice of tasks, of the padding and
     of the negatives. limit: 0 for all pairs, else so many, spread evenly. folder: by default one in `data/cache`, where
     all synthetic pairs of seed 0 come from the repository; in another they are built anew, which is how those are
     refreshed. Stopped or killed, the next call goes on. The files depend on domain, data, seed and limit, on the code,
@@ -73,6 +94,8 @@ def build(
     """
     domain = named(domain) if isinstance(domain, str) else domain
     job = Job(domain, domain.resolve(data), seed, limit)
+    if job.data == PUBLISHED:
+        return released(domain.name, limit)
     if folder is None:
         return _kept(job, job.folder) or _shipped(job) or _built(job, job.folder, workers, show_progress)
     return _kept(job, folder) or _built(job, folder, workers, show_progress)
@@ -102,7 +125,7 @@ def build_all(
 
 
 def data_of(built: Mapping[str, Built]) -> str:
-    """What all of them were built from, "official" or "synthetic". Raises ValueError for a mixture."""
+    """What all of them were built from, "official", "synthetic" or "published". Raises ValueError for a mixture."""
     kinds = {domain.data for domain in built.values()}
     if len(kinds) != 1:
         mixture = " and ".join(sorted(kinds)) or "nothing"

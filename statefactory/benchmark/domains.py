@@ -15,6 +15,7 @@ from typing import Any
 from lab.machine.datasets import choose_data
 from lab.machine.paths import ROOT, official_data
 from statefactory.benchmark.labels import RULES, Recipe, Rule
+from statefactory.benchmark.published import PUBLISHED, require
 from worlds.base import Expert, ListingWorld, NoSolution
 
 # The games of the paper's Tables 4 and 20.
@@ -64,8 +65,21 @@ class Domain:
         return Recipe(self.name, self.rule, seed, self.admissible, self.refusals)
 
     def resolve(self, data: str) -> str:
-        """ "official" or "synthetic". Raises MissingData if official data is asked for and absent."""
+        """ "official", "synthetic" or "published". Raises MissingData if what is asked for is absent.
+
+        Published trajectories are for the benchmark alone: in no world can an agent act on them.
+        """
+        if data == PUBLISHED:
+            if self.held_out:
+                raise ValueError("data='published' has the benchmark's own tasks; held-out ones need another data")
+            require(self.name)
+            return data
         return choose_data(data, self.generated and data == "official" or self.present(), self.name)
+
+
+def acted(data: str) -> str:
+    """The data of worlds in which agents act beside a benchmark's: published trajectories have no world."""
+    return "auto" if data == PUBLISHED else data
 
 
 def named(name: str) -> Domain:

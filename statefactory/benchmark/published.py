@@ -1,4 +1,4 @@
-"""The benchmark as its authors publish it: fetching it and reading its layout.
+"""The benchmark as its authors publish it: fetching it, reading its layout, and writing what their scorer reads.
 
 Layout: rewardprediction/<domain>/<task>/positive.json and negative_<i>.json, each a `goal_description` and a
 `trajectory` (README of yijunshens/StateFactory; the dataset YijunShen/RewardPrediction on the Hugging Face hub).
@@ -10,14 +10,19 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from lab.machine.datasets import Dataset, Report, UnexpectedData
+from lab.machine.datasets import Dataset, Report, UnexpectedData, check
 from lab.machine.faults import MissingData
+from lab.machine.files import write_atomically
 from statefactory.benchmark.schema import DOMAINS, Pair, Row, pairs_of, read_row
+from statefactory.state import Entity, Group, State
 
 NAME = "rewardprediction"
+PUBLISHED = "published"  # what `data` says of these trajectories
 HUB_DATASET = "YijunShen/RewardPrediction"
 SOURCES = {"positive": "published positive", "negative": "published negative"}
 _NEGATIVE = re.compile(r"negative_\d+")
@@ -89,11 +94,83 @@ def _read(path: Path, domain: str) -> Row:
     return read_row(
         {
             "id": f"{path.parent.name}_{path.stem}", "domain": domain, "task": path.parent.name, "kind": kind,
-            "source": SOURCES[kind], "data": "published", "seed": 0, "initial_observation": "",
+            "source": SOURCES[kind], "data": PUBLISHED, "seed": 0, "initial_observation": "",
             "goal_description": goal, "trajectory": trajectory,
         },
         str(path),
     )  # fmt: skip
+
+
+def require(domain: str) -> None:
+    """Raise MissingData if a domain's trajectories are not here, DamagedData if the dataset is here in part."""
+    folder = DATASET.folder
+    if next(_files(folder / domain), None) is None:
+        raise MissingData(
+            f"data={PUBLISHED!r}: {folder / domain} has no trajectories. Fetch them with: python -m lab data fetch "
+            f"{NAME}, or set LAB_DATA to a folder that has {NAME}/{domain}, or use data='official' or 'synthetic'"
+        )
+    check(NAME)
+
+
+def write_layout(folder: Path, pairs: Iterable[Pair]) -> None:
+    """Write pairs in the published layout below `folder`, which the official program and `read_published` read."""
+    for pair in pairs:
+        for row in pair.rows:
+            steps = [asdict(step) for step in row.trajectory]
+            record = {"goal_description": row.goal_description, "trajectory": steps}
+            kind = row.id.removeprefix(f"{row.task}_")
+            path = folder / row.domain / row.task.replace("/", "_") / f"{kind}.json"
+            write_atomically(path, json.dumps(record, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def write_output(
+    folder: Path, row: Row, rewards: Sequence[float], states: Sequence[State] = (), goals: Sequence[State] = (),
+    model: str = "",
+) -> Path:  # fmt: skip
+    """Write a trajectory's predictions as the official program does: `<folder>/complete/<id>.json`, which it returns.
+
+    rewards, shape (steps,), states, goals: one a step; the latter two may be left out. model: who answered. The
+    official get_distance.py reads folders of such files: `--data_dir <folder>/complete`. Raises ValueError for another
+    number of rewards than of steps, or for a trajectory without steps, which that program skips without a word.
+    """
+    if len(rewards) != len(row.trajectory) or not rewards:
+        raise ValueError(f"{row.id} has {len(row.trajectory)} steps and {len(rewards)} rewards; it needs one a step")
+    steps = [
+        {"Step": number, "Action": step.action, "Observation": step.observation,
+         "CurState": official_state(states[number]) if states else [],
+         "GoalState": official_state(goals[number]) if goals else []}
+        for number, step in enumerate(row.trajectory)
+    ]  # fmt: skip
+    record = {
+        "meta_info": {"task_id": row.id, "goal_description": row.goal_description, "backend": "api", "model": model},
+        "trajectory": steps,
+        "thinkings": [],
+        "evaluation": {
+            "gold_actions": row.actions,
+            "predicted_rewards": [float(reward) for reward in rewards],
+            "sparse_gt": [step.reward.raw for step in row.trajectory],
+            "shaped_gt": row.shaped,
+        },
+    }
+    # Their scorer takes the task from a file's name, and looks into no folders.
+    path = folder / "complete" / f"{row.id.replace('/', '_')}.json"
+    write_atomically(path, json.dumps(record, indent=4, ensure_ascii=False).encode("utf-8", "replace"))
+    return path
+
+
+def official_state(state: State) -> list[Any]:
+    """A state in the official program's nesting: {"object": {identity: [{name: value}]}}, sentences as texts."""
+    return [_official_item(item) for item in state]
+
+
+def _official_item(item: Entity | Group | str) -> Any:
+    match item:
+        case Entity():
+            return {"object": {item.identity: [{attribute.name: attribute.value} for attribute in item.attributes]}}
+        case Group():
+            return {"object": {item.identity: [*item.statements]}}
+        case _:
+            return item
 
 
 DATASET = Dataset(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,9 +24,10 @@ from lab.viewer.steps import Exchange, Step
 from lab.viewer.timeline import Timeline
 from statefactory.benchmark import Pair, build_all
 from statefactory.benchmark.domains import named
+from statefactory.benchmark.published import write_output
 from statefactory.experiments import scoring
 from statefactory.experiments.scoring import STANDARD, Prediction, Scoring
-from statefactory.extraction import read_trace
+from statefactory.extraction import Trace, read_trace
 from statefactory.predictors import METHODS, Method, PredictorSettings, register
 from statefactory.predictors.factored import StateFactory
 from statefactory.predictors.judge import Judge, Mode
@@ -82,7 +84,8 @@ class PredictionExperiment(Experiment):
 
     values, reasoning: see `statefactory.extraction.Extractor`. limit: how many pairs, 0 for all. shortest: take the
     shortest pairs, else pairs spread evenly over the tasks. seed: of the benchmark and of noise.
-    held_out: pairs of tasks that no rule was written on (`statefactory.benchmark.other_tasks`).
+    held_out: pairs of tasks that no rule was written on (`statefactory.benchmark.other_tasks`). data: also "published",
+    the authors' own trajectories, where they are here.
     """
 
     domain: str = "alfworld"
@@ -217,6 +220,21 @@ class PredictionResults(experiment.Results[PredictionExperiment]):
     def distances(self, how: Scoring = STANDARD) -> np.ndarray:
         """The EPIC distance of each pair, shape (pairs,)."""
         return scoring.distances_from(self.predictions, self.rewards(how))
+
+    def write_official(self, folder: Path | str, how: Scoring = STANDARD) -> list[Path]:
+        """Write each trajectory's rewards, states and goals as the official program does; returns the files.
+
+        Its scorer reads them: `get_distance.py --data_dir <folder>/complete`.
+        """
+        written = []
+        for prediction, rewards in zip(self.predictions, self.rewards(how), strict=True):
+            rows = prediction.pair.rows
+            ends = np.cumsum([len(row.trajectory) for row in rows])[:-1]
+            traces: Sequence[Trace | None] = prediction.traces or (None,) * len(rows)
+            for row, trace, own in zip(rows, traces, np.split(rewards, ends), strict=True):
+                states, goals = (trace.states, trace.goals) if trace else ((), ())
+                written.append(write_output(Path(folder), row, own.tolist(), states, goals, self.backbone))
+        return written
 
     def flags(self, how: Scoring = STANDARD) -> list[Flags]:
         """The flags of each pair's rewards, one set a step."""

@@ -28,6 +28,7 @@ from statefactory.benchmark import Built, Pair, build
 from statefactory.benchmark.build import close_all, opened
 from statefactory.benchmark.domains import BY_NAME, PRINTED_GAMES
 from statefactory.benchmark.labels import MOST_RANDOM_STEPS, RULES, Padding, Rule, Sides
+from statefactory.benchmark.published import PUBLISHED
 from statefactory.benchmark.schema import Kind
 from statefactory.epic import epic_distances
 from statefactory.experiments import scores
@@ -143,24 +144,28 @@ def seed_table(built: Mapping[str, Built], seeds: int = 10, workers: int = 2) ->
     the experts' steps of `built`; ScienceWorld's negatives stay as built.
     fitted: whether the padding was chosen to give the published value.
     noise of a task: how far its distance moves with the random steps; noise of tasks: how far tasks are apart besides;
-    both as standard deviations, where the tasks stay.
+    both as standard deviations, where the tasks stay. Published pairs have no seed: their one value is `here`.
     """
     published, rows = _published(), []
     for name, domain_build in built.items():
+        released = domain_build.data == PUBLISHED
         values, noise = _over_seeds(name, domain_build, seeds, workers)
         rows.append(
             {"domain": BY_NAME[name].title, "published": published[name], "here": values.mean(),
-             "std": values.std(ddof=1), "min": values.min(), "max": values.max(),
+             "std": values.std(ddof=1) if values.size > 1 else None, "min": values.min(), "max": values.max(),
              "difference": values.mean() - published[name], "seeds": len(values),
              "noise of a task": noise and noise.run, "noise of tasks": noise and noise.task,
-             "anew": "tasks and steps" if name in REBUILT else "random steps", "fitted": name in FITTED,
-             "evidence": "simulated" if name in NEAR else "measured"}
+             "anew": "" if released else "tasks and steps" if name in REBUILT else "random steps",
+             "fitted": name in FITTED and not released,
+             "evidence": "simulated" if name in NEAR and not released else "measured"}
         )  # fmt: skip
     return pd.DataFrame(rows)
 
 
 def _over_seeds(name: str, built: Built, seeds: int, workers: int) -> tuple[np.ndarray, Noise | None]:
     """The mean of each seed; and the noise of the distances, tasks by seeds, where all seeds have the same tasks."""
+    if built.data == PUBLISHED:
+        return np.array([distances_of(built.pairs(), Monotonic()).mean()]), None
     if name in REBUILT:
         limit = built.about["identity"]["limit"]
         builds = (build(name, built.data, seed, limit, workers, show_progress=False) for seed in range(seeds))

@@ -21,7 +21,8 @@ from lab.results.ranks import rank_correlation
 from lab.results.statistics import bootstrap_mean, compare, holm, wilson
 from lab.runs import collecting
 from lab.runs.study_results import Results
-from statefactory.benchmark.domains import title
+from statefactory.benchmark.domains import acted, title
+from statefactory.benchmark.published import PUBLISHED
 from statefactory.experiments import rivals
 from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, Choices, choices, success
 from statefactory.experiments.predictions import PredictionExperiment
@@ -74,8 +75,10 @@ def collect(
     -1 for PAIRS. actor: who makes the attempts, "" for the noisy expert. engine, engines: who answers the predictors.
     predictors: of `statefactory.experiments.rivals`, () for all; learned: the trained adapters too, which on a
     processor core take about a second an attempt each.
+    data: "published" is of the pairs alone; attempts are made in worlds, on official data where they are.
     Raises what `lab.runs.collecting.collect` raises; MissingData where official data are asked for and absent.
     """
+    data, source = acted(data), data
     here = {
         attempts.Setup(world=world, data=data, seed=seed, engine=actor).decided().data
         for world in worlds or BEST_OF_N.benchmarks
@@ -96,7 +99,7 @@ def collect(
             trees = tree_search(names).run(**own, limit=searched, workers=workers, cluster=cluster)
             chosen += led(trees, world)
         of_pairs: dict[str, Any] = {
-            "data": much,
+            "data": source if source == PUBLISHED else much,
             "limit": pairs if pairs >= 0 else PAIRS[much],
             "workers": workers,
             "cluster": cluster,

@@ -87,7 +87,7 @@ def test_a_goal_that_is_copied_into_the_state_scores_1_and_is_flagged_at_the_fir
 
 @pytest.mark.parametrize(
     ("thinking", "unread"),
-    [("", False), ("Unparsed: ab", False), ("Unparsed: ab\ncd e", True), ("I left out: abcdefgh", False)],
+    [("", False), ("Unparsed: abcd", False), ("Unparsed: ab\ncd e", True), ("I left out: abcdefgh", False)],
 )
 def test_an_observation_is_unread_where_more_than_half_of_it_was_not_understood(thinking: str, unread: bool) -> None:
     assert trust.mostly_unread(thinking, "a bc d e fgh") is unread
@@ -102,7 +102,9 @@ def test_each_flag_is_raised_by_its_own_fault_alone() -> None:
     assert trust.of_states([goal], [()]) == trust.of_states([()], [state]) == (frozenset({EMPTY}),)
     assert trust.of_states([("Do it.",)], [("",)]) == (frozenset({EMPTY}),), "the raw level's empty text"
     assert trust.of_states([state], [state[::-1]]) == (frozenset({COPIED}),)
+    assert trust.of_states([("Do it.",)], [("Done.",)]) == (frozenset(),), "of one length, and not the same"
     assert trust.of_states([goal], [state], cut={last}) == (frozenset({CUT}),)
+    assert trust.of_states([("Do it.",)], [("Done.",)], cut={"Do it."}) == (frozenset({CUT}),)
     assert trust.with_constant((frozenset(),) * 2, [0.5, 0.5]) == (frozenset({CONSTANT}),) * 2
     assert trust.with_constant((frozenset(),) * 2, [0.5, 0.6]) == (frozenset(),) * 2
     assert trust.with_constant((frozenset(),), [0.5]) == (frozenset(),), "one step is no course"
@@ -117,6 +119,9 @@ def test_malformed_answers_leave_the_observation_unread() -> None:
     first = row.goal_description, row.actions[:2], row.observations[:2]
     judged = Judge(broken, "intuitive").rated(*first)  # type: ignore[arg-type]
     assert judged.flags == (frozenset({UNREAD, CONSTANT}),) * 2
+    read = Judge(connect("first"), "intuitive")  # type: ignore[arg-type]
+    after = read.advance(replace(read.start("goal"), malformed=1, unread=True), "go", "There.")
+    assert read.flags([after]) == (frozenset(),), "the next answer is read"
     extracted = StateFactory(broken, HashedEmbedder()).rated(*first)  # type: ignore[arg-type]
     assert extracted.flags == (frozenset({UNREAD, EMPTY, CONSTANT}),) * 2
 
