@@ -129,10 +129,10 @@ def test_failures_carry_the_diagnostic_of_the_filter_that_left_nothing(tmp_path:
 
 
 @pytest.mark.slow
-def test_proposition_1_stands_in_a_world_with_chance_and_falls_in_one_that_remembers() -> None:
-    trips = table1.noisy_runs("rules@0.7?reject=0.3", 12, "synthetic", 2)
-    p = table1.proposition_1(trips, "rules@0.7?reject=0.3", 200, permutations=99, seed=0)["p_value"]
-    assert p[0] > 0.01 and p[1] > 0.01 and p[2] == 0.01
+def test_proposition_1_stands_where_nothing_remembers_and_falls_where_a_world_or_an_agent_does() -> None:
+    trips, leaking = (table1.noisy_runs("rules@0.7?reject=0.3", 12, "synthetic", 2, leak=leak) for leak in (0, 0.3))
+    p = table1.proposition_1(trips, leaking, "rules@0.7?reject=0.3", 200, permutations=99, seed=0)["p_value"]
+    assert p[0] > 0.01 and p[1] == 0.01 and p[2] > 0.01 and p[3] == 0.01
 
 
 def test_a_sample_is_named_in_its_rows_and_has_no_official_denominators_but_the_whole() -> None:
