@@ -189,8 +189,13 @@ def _try(options: argparse.Namespace) -> int:
 def _doctor(options: argparse.Namespace) -> int:
     from lab.machine import doctor
 
-    parts = doctor.diagnose()
-    print(visible("\n".join(doctor.lines(parts))))
+    if options.adapter:
+        parts = doctor.contracts(options.adapter, options.engine)
+        report = doctor.lines(parts, "BROKEN")
+    else:
+        parts = doctor.diagnose()
+        report = doctor.lines(parts)
+    print(visible("\n".join(report)))
     return 0 if doctor.healthy(parts) else 1
 
 

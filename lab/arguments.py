@@ -69,7 +69,12 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "Set up": (
-        Command("doctor", "what is missing on this machine, and the line that installs it", "doctor"),
+        Command("doctor", "what is missing on this machine, and the line that installs it; or whether an adapter keeps "
+                "the contracts of its method", "doctor", (
+            argument("--adapter", metavar="NAME", default="",
+                     help="check this experiment instead, such as SDP.HotpotQA, or your own: module:NAME"),
+            argument("--engine", default="", help="who answers it, by default the experiment's own engine"),
+        )),
         Command("data", "official benchmark data: which datasets there are, and which are here", "data"),
         Command("data fetch", "download and convert a dataset", "data fetch NAME", (
             argument("name", metavar="NAME", help="one of: python -m lab data"),

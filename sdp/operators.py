@@ -5,8 +5,8 @@ failed attempts at that target since the state was certified, and what the world
 observation and the same failed attempts. Only Replan and `finalize` see the trajectory.
 That is more than Definition 1 gives: failed attempts (A.1, A.4) and the view are history, too, and the view of
 ScienceWorld or a search holds past actions whether certified or not. Nor can a signature keep an adapter from storing
-what it saw. The suite's own keep nothing but configuration, backbone and world, which tests look into; nothing checks
-an adapter of a user's.
+what it saw. `sdp.contracts` looks into an adapter while it plays, the suite's own in the tests, a user's by
+`python -m lab doctor --adapter`.
 
 By Definition 1 only Validate reads what the environment emits, and by A.1 a failed attempt changes no state; yet A.3
 has a "state snapshot" that follows the simulator after each action. Both hold here, since they are two things. The

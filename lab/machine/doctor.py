@@ -1,7 +1,8 @@
 """The doctor: checks what each part needs on this machine, and says which line installs what is missing.
 
 A part registers its checks in pyproject.toml, group `lab.doctor`: name = "module:function", a function without
-arguments that returns a list of `Check`.
+arguments that returns a list of `Check`. A paper registers what it expects of adapters in group `lab.contracts`: a
+function of an experiment and an engine that returns such a list, or None for what is not its own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from lab.machine.faults import MissingData
 from lab.machine.paths import ROOT, answer_cache, official_data
 
 GROUP = "lab.doctor"
+CONTRACTS = "lab.contracts"
 INSTALL = "python -m pip install -r requirements.txt"
 ROOMY = 2e9  # bytes; an environment with every benchmark's data takes about as much
 
@@ -48,17 +50,32 @@ def diagnose() -> dict[str, list[Check]]:
     return parts
 
 
+def contracts(name: str, engine: str = "") -> dict[str, list[Check]]:
+    """The contracts of an experiment by its name, checked. name: as in `4_explore/ablate`, or module:NAME.
+
+    engine: who answers, by default the experiment's own. Raises BadSetting, a ValueError, for what no paper checks.
+    """
+    from lab.runs.experiment import BadSetting
+    from lab.runs.playable import PLAYABLE
+
+    subject = PLAYABLE.named(name)
+    for entry in sorted(entry_points(group=CONTRACTS), key=lambda entry: entry.name):
+        if (checks := entry.load()(subject, engine)) is not None:
+            return {name: checks}
+    raise BadSetting(f"No contracts are known of {name}; name an experiment of SDP, a class of sdp.Certifying")
+
+
 def healthy(parts: Mapping[str, list[Check]]) -> bool:
     """Whether everything that is not optional is there."""
     return all(check.ok or check.optional for checks in parts.values() for check in checks)
 
 
-def lines(parts: Mapping[str, list[Check]]) -> Iterator[str]:
-    """The report, line by line."""
+def lines(parts: Mapping[str, list[Check]], bad: str = "MISSING") -> Iterator[str]:
+    """The report, line by line. bad: what a check is called that is not ok."""
     for part, checks in parts.items():
         yield part
         for check in checks:
-            state = "ok" if check.ok else "missing, optional" if check.optional else "MISSING"
+            state = "ok" if check.ok else "missing, optional" if check.optional else bad
             yield f"  {check.what}: {state}" + (f" ({check.detail})" if check.detail else "")
             if not check.ok and check.fix:
                 yield f"      {check.fix}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -25,15 +25,15 @@ class Corridor:
         self._dice: Iterator[int] = iter(dice)
 
     def step(self, action: str) -> str:
-        """The world's words after "go east" or "creep east" (never more than one room)."""
-        if action not in ("go east", "creep east"):
+        """The world's words after "go east", "creep east" (never more than one room) or "look" (none, and no dice)."""
+        if action not in ("go east", "creep east", "look"):
             return f"Nobody here knows how to {action}."
-        rooms = next(self._dice, 0)
+        rooms = 0 if action == "look" else next(self._dice, 0)
         self.room = min(self.length, self.room + (min(rooms, 1) if action == "creep east" else rooms))
         return f"You are in room {self.room} of {self.length}."
 
 
-def rolls(seed: int, faces: Sequence[int] = (0, 1, 1, 2)) -> Iterator[int]:
+def rolls(seed: int | str, faces: Sequence[int] = (0, 1, 1, 2)) -> Iterator[int]:
     """Endless seeded dice."""
     random = Random(seed)
     while True:
@@ -58,9 +58,13 @@ class Walker:
 
 @dataclass(frozen=True)
 class CorridorAdapter(Adapter[Walker, str, str]):
-    """SDP's operators for the corridor: one predicate a room, checked against the room that the world names."""
+    """SDP's operators for the corridor: one predicate a room, checked against the room that the world names.
+
+    looks: Realize looks where the target holds already, which only a loop without cascade asks for; else it goes on.
+    """
 
     world: Corridor
+    looks: bool = field(default=True, kw_only=True)
 
     def start(self) -> tuple[Walker, Predicate]:
         self.world.room = 0
@@ -70,7 +74,8 @@ class CorridorAdapter(Adapter[Walker, str, str]):
         return rooms(state.room + len(planned) + 1, self.world.length)
 
     def realize(self, state: Walker, target: Predicate, failures: Sequence[Attempt], view: Any) -> str:
-        return "go east"
+        holds = "room" in target.about and target.about["room"] <= state.room
+        return "look" if holds and self.looks else "go east"
 
     def act(self, action: str) -> str:
         return self.world.step(action)
@@ -94,6 +99,12 @@ def in_room(room: int, words: str = "The walker has come to room") -> Predicate:
 
 def rooms(first: int, last: int) -> list[Predicate]:
     return [in_room(room) for room in range(first, last + 1)]
+
+
+def arrived(trajectory: Trajectory) -> float:
+    """The world's own score: 1 if the walker was last seen in the goal's room, whatever was certified; else 0."""
+    seen = [attempt.observation for attempt in trajectory.attempts if attempt.observation]
+    return float(bool(seen) and room_of(seen[-1]) >= trajectory.goal.about["room"])
 
 
 def room_of(observation: Any) -> int:

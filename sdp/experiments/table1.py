@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any, ClassVar, cast
 
 import pandas as pd
 
 from lab.models import engines
+from lab.models.backbone import Answer, Ledger
+from lab.models.prompts import Prompt
 from lab.runs.collecting import collect
 from sdp.adapters.corridor import Corridor, CorridorAdapter, rolls, streaks
+from sdp.adapters.travelplanner.adapter import TravelPlannerAdapter
+from sdp.adapters.travelplanner.prompts import SELECT, Selection
 from sdp.experiments.travelplanner import Setup
 from sdp.loop import Settings, run_episode
 from sdp.mdp import MDP, credit, markov_test, mdp, previous_state
@@ -47,15 +53,58 @@ def branching(objects: MDP) -> pd.DataFrame:
     return after.value_counts().rename_axis("next states").rename("(state, action) pairs").reset_index()
 
 
+class Remembering:
+    """A ledger through which the past reaches Realize, against locality: the positive control of the test.
+
+    Once an attempt at an earlier predicate was rejected, a choice is the last option with probability `leak`, whatever
+    was selected. What was rejected at the same predicate Realize may know.
+    """
+
+    def __init__(self, ledger: Ledger, leak: float, random: Random) -> None:
+        self._ledger, self._leak, self._random = ledger, leak, random
+        self._decided: list[str] = []
+        self._here = self._before = False  # whether anything was rejected
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)
+
+    def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
+        """As the ledger; a selection may be replaced."""
+        answer = self._ledger.ask(prompt, sample=sample, **fields)
+        if prompt.name != SELECT.name:
+            return answer
+        if fields["decided"] != self._decided:
+            self._decided, self._before = fields["decided"], self._before or self._here
+        self._here = bool(fields["failures"])
+        leaks = self._random.random() < self._leak  # drawn in any case, so that two leaks begin alike
+        return replace(answer, value=Selection(choice=len(fields["options"]))) if self._before and leaks else answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaking(Setup):
+    """SDP on TravelPlanner with `Remembering` between it and who answers. Simulated."""
+
+    leak: float = 0.3
+
+    method: ClassVar[str] = "sdp-travelplanner-leaking"
+
+    def adapter(self, task: str, ledger: Ledger) -> TravelPlannerAdapter:
+        remembering = Remembering(ledger, self.leak, Random(f"leak {self.engine} {task}"))
+        # What is not named in Remembering is the ledger's own, which no type checker can follow.
+        return super().adapter(task, cast(Ledger, remembering))
+
+
 def noisy_runs(
-    engine: str, seeds: int, data: str, limit: int, seed: int = 0, workers: int = 0, cluster: str = ""
-) -> list[Trajectory]:
+    engine: str, seeds: int, data: str, limit: int, seed: int = 0, workers: int = 0, cluster: str = "",
+    leak: float = 0.0,
+) -> list[Trajectory]:  # fmt: skip
     """The same queries played `seeds` times by noisy rules, such as "rules@0.7?reject=0.3".
 
     Few queries many times, since only certified states that are reached in more than one way can tell anything.
+    leak: the share of choices that the past decides, see `Remembering`.
     """
-    base = Setup(data=data, limit=limit, seed=seed)
-    noisy = (f"{engine}{'&' if '?' in engine else '?'}seed={number}" for number in range(seeds))
+    base = Leaking(data=data, limit=limit, seed=seed, leak=leak) if leak else Setup(data=data, limit=limit, seed=seed)
+    noisy = (f"{engine}{'&' if '?' in engine else '?'}seed={seeds * seed + number}" for number in range(seeds))
     runs = (collect(base.answered_by(engine), workers, cluster, show_progress=False) for engine in noisy)
     return [trajectory for run in runs for trajectory in run.trajectories]
 
@@ -78,14 +127,18 @@ def rejections_before(trajectory: Trajectory, transition: int) -> Any:
     return sum(attempt.k == 0 and attempt.state < state for attempt in trajectory.attempts)
 
 
-def proposition_1(trips: Sequence[Trajectory], backbone: str, count: int, permutations: int, seed: int) -> pd.DataFrame:
-    """The test of Eq. 7 on three worlds: what the prefix says of the next state, beyond (s, P).
+def proposition_1(
+    trips: Sequence[Trajectory], leaking: Sequence[Trajectory], backbone: str, count: int, permutations: int, seed: int
+) -> pd.DataFrame:
+    """The test of Eq. 7 on two worlds, each with a positive control: what the prefix says of the next state.
 
-    trips: TravelPlanner's, where the prefix is the number of rejections on the way. count: walks through a corridor by
-    fair dice, and by dice that remember; there the prefix is the certified state before s.
+    trips, leaking: TravelPlanner's without and with a leak of `noisy_runs`; the prefix is the number of rejections on
+    the way. count: walks through a corridor by fair dice, and by dice that remember; there the prefix is the certified
+    state before s.
     """
     tests = {
         "TravelPlanner, Validate that errs": (trips, rejections_before, backbone),
+        "TravelPlanner, rejections leak into choices (locality broken)": (leaking, rejections_before, backbone),
         "corridor, fair dice": (walks(False, count, seed), previous_state, "none"),
         "corridor, dice that remember (assumption broken)": (walks(True, count, seed), previous_state, "none"),
     }

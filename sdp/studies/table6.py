@@ -47,7 +47,7 @@ ABOVE, BELOW, UNTOLD, SAME = "above", "below", "not told apart", "the same"
 class Ablated(NamedTuple):
     """A benchmark's runs: the full loop, and the loop without each mechanism, by its name.
 
-    benchmark: of BENCHMARKS; a part of its tasks is named behind a comma.
+    benchmark: of BENCHMARKS, a part of its tasks named behind a comma; another world counts by its own score.
     """
 
     benchmark: str
@@ -57,7 +57,7 @@ class Ablated(NamedTuple):
     def scores(self, way: str, ablation: Ablation) -> dict[str, float]:
         """Task -> score in [0, 1]: of the full loop, of its replay without a mechanism, or of the run without it."""
         run = self.without[ablation.name] if way == AGAIN else self.full
-        scores = run.named(BENCHMARKS[self.benchmark.partition(",")[0]].of)
+        scores = run.named(BENCHMARKS.get(self.benchmark.partition(",")[0], Column("score")).of)
         if way != REPLAY:
             return scores
         trajectories = {trajectory.task: trajectory for trajectory in run.trajectories}

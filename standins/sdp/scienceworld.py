@@ -50,7 +50,17 @@ GAINED = "What was waited for has happened, and points were gained."
 DONE = "This was done: {0}."
 STAGE = "A stage of the task is complete."
 CARRIED = re.compile(r"The inventory contains the (.+)\.$")
-LOOKS = ((re.compile("The agent is in the "), "look around"), (CARRIED, "inventory"))  # what shows a condition again
+HELD = re.compile(r"The agent carries the (.+)\.$")
+# What shows a condition again.
+LOOKS = (
+    (re.compile("The agent is in the |The room around the agent is the "), "look around"), (CARRIED, "inventory"),
+    (HELD, "inventory"),
+)  # fmt: skip
+# The same in other words, as a plan that overlaps with itself has it: one action brings both, a look shows both again.
+OVERLAPS = (
+    (re.compile(r"The agent is in the (.+)\.$"), "The room around the agent is the {0}."),
+    (CARRIED, "The agent carries the {0}."),
+)
 STAGES = 4  # of a task, by its points
 AGAIN = re.compile(r" \(\d+\)$")  # behind what a plan names more than once
 
@@ -122,17 +132,20 @@ PLANS: dict[Grain, Callable[[Sequence[Played], int], list[tuple[int, str]]]] = d
 
 
 @knows("sdp.scienceworld.oracle")
-def known(tasks: ScienceWorldTasks, task: str, longest: int) -> Known:
-    """The answers on a task, whose gold path is played for it. longest: see `changes`."""
-    oracle = Oracle(gold(tasks, task), longest)
+def known(tasks: ScienceWorldTasks, task: str, longest: int, overlaps: bool = False) -> Known:
+    """The answers on a task, whose gold path is played for it. longest, overlaps: see `Oracle`."""
+    oracle = Oracle(gold(tasks, task), longest, overlaps)
     return Known({PLAN.name: oracle.plan, REPLAN.name: oracle.replan, ACT.name: oracle.act, JUDGE.name: judge})
 
 
 class Oracle:
-    """The rules of one episode. path: gold actions, as they were played. longest: see `changes`."""
+    """The rules of one episode. path: gold actions, as they were played. longest: see `changes`.
 
-    def __init__(self, path: Sequence[Played], longest: int) -> None:
-        self.path, self.longest = path, longest
+    overlaps: plans name rooms and things carried twice, in other words, so that one action satisfies two predicates.
+    """
+
+    def __init__(self, path: Sequence[Played], longest: int, overlaps: bool = False) -> None:
+        self.path, self.longest, self.overlaps = path, longest, overlaps
         self._next, self._asked, self._planned = 0, "", list[str]()
         self._skipped = len(path)  # the first action that was left out, as its condition seemed to hold
         self._stretches = dict[str, tuple[int, int]]()  # condition -> the first and the last action that lead to it
@@ -159,6 +172,8 @@ class Oracle:
             count[text] += 1
             name = text if count[text] == 1 else f"{text} ({count[text]})"
             self._stretches[name] = first, start + index
+            if self.overlaps and (again := in_other_words(text)):
+                self._stretches[f"{again}{name.removeprefix(text)}"] = first, start + index
             first = start + index + 1
         self._planned = list(self._stretches) or [GAINED]
         self._stretches[WHOLE] = first, len(self.path) - 1
@@ -178,15 +193,21 @@ class Oracle:
         return Action(action=self._asked or looks)
 
 
+def in_other_words(text: str) -> str:
+    """The same condition in other words, "" where there are none."""
+    return next((words.format(match[1]) for about, words in OVERLAPS if (match := about.match(text))), "")
+
+
 def judge(fields: JudgeFields) -> Judged:
     """How many of the conditions the answer itself shows, each once: what is asked for twice has to happen twice. That
     a stage is complete is not to be seen; points are all that speaks for it.
     """
     shown = {condition(fields.answer, fields.gained), condition(fields.answer, 0), DONE.format(fields.action)}
     shown |= {STAGE} if fields.gained > 0 else set()
+    shown |= {in_other_words(text) for text in shown}
     held = 0
     for target in fields.targets:
-        text, carried = AGAIN.sub("", target), CARRIED.match(target)
+        text, carried = AGAIN.sub("", target), CARRIED.match(target) or HELD.match(target)
         listed = carried and fields.action == "inventory" and carried[1] in fields.answer
         if text not in shown and not listed:
             break

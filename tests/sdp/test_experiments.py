@@ -129,10 +129,22 @@ def test_failures_carry_the_diagnostic_of_the_filter_that_left_nothing(tmp_path:
 
 
 @pytest.mark.slow
-def test_proposition_1_stands_in_a_world_with_chance_and_falls_in_one_that_remembers() -> None:
-    trips = table1.noisy_runs("rules@0.7?reject=0.3", 12, "synthetic", 2)
-    p = table1.proposition_1(trips, "rules@0.7?reject=0.3", 200, permutations=99, seed=0)["p_value"]
-    assert p[0] > 0.01 and p[1] > 0.01 and p[2] == 0.01
+def test_proposition_1_stands_where_nothing_remembers_and_falls_where_a_world_or_an_agent_does() -> None:
+    engine = "rules@0.8?certify=0&reject=0.3"
+    trips, leaking = (table1.noisy_runs(engine, 12, "synthetic", 2, leak=leak) for leak in (0, 1))
+    p = table1.proposition_1(trips, leaking, engine, 200, permutations=99, seed=0)["p_value"]
+    assert p[0] > 0.01 and p[1] == 0.01 and p[2] > 0.01 and p[3] == 0.01
+
+
+def test_the_past_leaks_only_behind_a_rejection_at_an_earlier_predicate() -> None:
+    honest, leaking = Setup(data="synthetic", limit=1).resolved(), table1.Leaking(data="synthetic", limit=1, leak=1)
+    task, leaking = honest.tasks()[0], leaking.resolved()
+    assert leaking.episode(task) == honest.episode(task), "nothing was rejected"
+    noisy = replace(leaking, engine="rules?certify=0&reject=0.4").resolved().episode(task)
+    states = [attempt.state for attempt in noisy.attempts if attempt.k == 0]
+    honest_too = replace(honest, engine="rules?certify=0&reject=0.4").resolved().episode(task)
+    same = [a.action == b.action for a, b in zip(noisy.attempts, honest_too.attempts, strict=False)]
+    assert all(same[: noisy.attempts.index(next(a for a in noisy.attempts if a.state > min(states)))]) and not all(same)
 
 
 def test_a_sample_is_named_in_its_rows_and_has_no_official_denominators_but_the_whole() -> None:

@@ -93,8 +93,9 @@ def test_k_is_never_more_than_what_is_left_of_the_plan_nor_less_than_0() -> None
 
 
 def test_without_cascade_each_action_certifies_one_predicate_at_most() -> None:
-    trajectory = walk([2, 0, 1], cascade=False)
+    trajectory = walk([2, 1], cascade=False)
     assert ks(trajectory) == [1, 1, 1] and trajectory.reached_goal
+    assert [attempt.action for attempt in trajectory.attempts] == ["go east", "look", "go east"], "room 2 holds already"
 
 
 def test_without_validate_everything_is_accepted_and_validate_is_never_called() -> None:

@@ -2,147 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields, replace
-from random import Random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from cellar import Cellar, CellarAdapter
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.runs import collecting
-from sdp.adapters.corridor import Corridor, CorridorAdapter
-from sdp.adapters.facts import FactsAdapter
 from sdp.adapters.travelplanner.options import CAP, SLOTS
-from sdp.experiments import assistantbench, scienceworld, travelplanner
+from sdp.contracts import realized
+from sdp.experiments import travelplanner
 from sdp.experiments.certifying import scored
 from sdp.experiments.multihop import HotpotQA, MuSiQue
-from sdp.loop import Settings, plain, run_episode
-from sdp.operators import NOTHING
-from sdp.placebo import STEP, Control, rejected
-from sdp.trajectory import Attempt, Predicate
+from sdp.placebo import STEP, rejected
 
 SETUP = HotpotQA(data="synthetic", split="writing", limit=8, engine="rules@0.7")
 
 
-class Climber(FactsAdapter):
-    """Climbs coins in the cellar by facts; Realize makes use of all that it can read of its target."""
-
-    def goal(self) -> Predicate:
-        return Predicate("Three coins are held.", about={"held": 3})
-
-    def propose(self, state: Any, goal: Predicate, planned: Sequence[Predicate]) -> list[Predicate]:
-        return [*(Predicate(f"{coins} coins are held.", about={"held": coins}) for coins in (1, 2)), goal]
-
-    def realize(self, state: Any, target: Predicate, failures: Sequence[Attempt], view: Any) -> str:
-        return "take" if view["coins here"] and target.about.get("held", 9) > view["held"] else "go on"
-
-
-class Spied:
-    """An adapter whose plans are noted, and scrambled where asked, with what Realize is given of them."""
-
-    def __init__(self, adapter: Any, scramble: bool) -> None:
-        self.adapter, self.scramble = adapter, scramble
-        self.plan, self.given = list[Predicate](), list[Any]()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.adapter, name)
-
-    def propose(self, state: Any, goal: Predicate, planned: Any) -> list[Predicate]:
-        return self._noted(self.adapter.propose(state, goal, planned), goal)
-
-    def replan(self, state: Any, goal: Predicate, trajectory: Any, view: Any) -> list[Predicate]:
-        return self._noted(self.adapter.replan(state, goal, trajectory, view), goal)
-
-    def realize(self, state: Any, target: Predicate, failures: Any, view: Any) -> Any:
-        self.given.append([asdict(target), plain(state)])
-        return self.adapter.realize(state, target, failures, view)
-
-    def _noted(self, plan: Sequence[Predicate], goal: Predicate) -> list[Predicate]:
-        self.plan += [each for each in plan if each != goal and each.text != NOTHING]
-        return [other(each) if self.scramble and each != goal else each for each in plan]
-
-
-def other(predicate: Predicate) -> Predicate:
-    """Of the same kind, about other places and numbers."""
-    return replace(predicate, text="Zembla stands.", about=changed(predicate.about))
-
-
-def changed(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: changed(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [changed(each) for each in value]
-    return "Zembla" if isinstance(value, str) else value + 1000 if type(value) in (int, float) else value
-
-
-class Heard(Ledger):
-    """Notes the fields of each prompt of Realize."""
-
-    def ask(self, prompt: Any, sample: int = 0, **fields: Any) -> Any:
-        if prompt.operator == "realize":
-            self.fields.append(prompt.fill(**fields).model_dump(mode="json"))
-        return super().ask(prompt, sample, **fields)
-
-
-ASKING = {
-    "TravelPlanner": travelplanner.Setup(data="synthetic", split="train", levels=("medium", "hard")),
-    "AssistantBench": assistantbench.Setup(data="synthetic", split="writing", limit=2),
-    "ScienceWorld": scienceworld.Setup(data="synthetic", engine="oracle", lengths=("short",), limit=1),
-    "HotpotQA": HotpotQA(data="synthetic", split="writing", limit=2),
-    "MuSiQue": MuSiQue(data="synthetic", split="writing", setting="open", limit=2),
-}
-PROGRAMS: dict[str, Callable[[], Any]] = {
-    "corridor": lambda: CorridorAdapter(Corridor(5, [1, 0, 2, 1, 1, 1, 1, 1])),
-    "cellar": lambda: CellarAdapter(Cellar([1, 0, 1, 1, 0], wanted=3)),
-    "facts": lambda: Climber(Cellar([1, 0, 1, 1, 0], wanted=3), Ledger(connected("rules"))),
-}
-
-
-def seen(name: str, scramble: bool = False, control: str = "placebo") -> tuple[list[Predicate], list[Any]]:
-    """The plan of an adapter under a control, and all that Realize was given: of prompts, their fields."""
-    share = {control: 0.2}
-    if name in PROGRAMS:
-        spied = Spied(PROGRAMS[name](), scramble)
-        run_episode(name, Control(spied, control, 0.2, Random(0)), Settings(step_cap=20))
-        return spied.plan, spied.given
-    setup = replace(ASKING[name], **share).resolved()
-    ledger, kept = Heard(connected(setup.engine)), list[Spied]()
-    ledger.fields = list[Any]()
-
-    class Watched(type(setup)):  # type: ignore[misc]
-        def adapter(self, task: str, ledger: Ledger) -> Any:
-            kept.append(Spied(super().adapter(task, ledger), scramble))
-            return kept[-1]
-
-    Watched(**{each.name: getattr(setup, each.name) for each in fields(setup)}).episode(setup.tasks()[-1], ledger)
-    return kept[0].plan, ledger.fields
-
-
-def texts(value: Any) -> set[str]:
-    """Every string in it."""
-    if isinstance(value, dict):
-        return set().union(*map(texts, value.values()))
-    if isinstance(value, (list, tuple)):
-        return set().union(*map(texts, value))
-    return {value} if isinstance(value, str) else set()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [*ASKING, *PROGRAMS])
-def test_nothing_of_the_plan_reaches_realize_in_the_placebo(name: str) -> None:
-    plan, given = seen(name)
-    assert plan and given
-    assert given == seen(name, scramble=True)[1], "of a plan of other places and numbers, Realize is given the same"
-    assert not {each.kind for each in plan if each.kind} & texts(given)
+TRIPS = travelplanner.Setup(data="synthetic", split="train", levels=("medium", "hard"), limit=1)
 
 
 def test_the_other_control_keeps_what_a_target_is_about() -> None:
-    plan, given = seen("TravelPlanner", control="blanked")
+    setup = TRIPS.resolved()
+    plan, given = realized(setup, setup.tasks()[0], "blanked")
     cities = {each.about["city"] for each in plan if "city" in each.about}
-    assert cities and all(any(city in text for text in texts(given)) for city in cities)
+    assert cities and all(city in str(given) for city in cities)
     assert any("lunch of day" in one["slot"] for one in given)
     assert [one["target"][:5] for one in given] == [STEP] * len(given)
 
@@ -153,7 +38,8 @@ def test_on_trips_the_placebo_is_asked_as_often_and_of_anything() -> None:
     own, blank = (collecting.collect(each, 1, "") for each in (setup, replace(setup, placebo=0.0)))
     calls = [[one.result["calls"] for one in run.episodes.values()] for run in (own, blank)]
     assert all(a <= b <= 1.3 * a for a, b in zip(*calls, strict=True)), "optional meals may have no option to ask about"
-    _, given = seen("TravelPlanner")
+    trips = TRIPS.resolved()
+    _, given = realized(trips, trips.tasks()[0])
     labels = {option["text"].split(": ")[0].split(" ", 2)[2] for one in given for option in one["options"]}
     assert labels == {*SLOTS} and {len(one["options"]) for one in given} == {CAP}
 

@@ -15,7 +15,7 @@ from lab.results.statistics import holm, wilson
 from lab.runs.run import Episode
 from lab.runs.trial import Trial
 from sdp.ablation import ABLATIONS
-from sdp.studies import sweeps, table6
+from sdp.studies import cascade, sweeps, table6
 from sdp.studies.table6 import ABOVE, AGAIN, FULL, REPLAY, Ablated
 
 ASKED: dict[str, dict[str, Any]] = {
@@ -145,3 +145,29 @@ def test_a_validator_that_certifies_anything_is_none_and_one_that_rejects_costs_
     assert sweep.loc[("SDP", "certify=0, reject=0.5"), "calls"] > sweep.loc[("SDP", "certify=0, reject=0"), "calls"]
     judged = sweep.loc[("SDP", "GPT-5.2")]
     assert (round(judged["certify"], 3), round(judged["reject"], 3)) == (0.229, 0.026)
+
+
+@pytest.mark.slow
+def test_under_a_tight_cap_cascade_earns_its_score_from_the_world_and_nothing_from_the_certificate() -> None:
+    worlds = [name for name in cascade.WORLDS if name != "ScienceWorld"]
+    frame = cascade.table(cascade.played(name, limit=120) for name in worlds)
+    tight, generous = (frame[(frame["world"] == "corridor") & (frame["cap"] == cap)].iloc[0] for cap in (5, 12))
+    assert tight["high"] < -30 and tight["p (Holm)"] < 0.01 and tight[FULL] > tight[REPLAY] > tight[AGAIN]
+    assert generous["difference"] == 0 and generous["cascades"] > 30, "cascades that save no step that is needed"
+    never_looks, never_bundles = (frame[frame["world"] == name].iloc[0] for name in worlds[1:])
+    assert never_looks["difference"] == 0 < never_looks["goal certified"], "the same rooms, though none is certified"
+    assert never_looks["goal certified, k ≤ 1"] == 0 and tight["goal certified, k ≤ 1"] == 0, "six rooms in five steps"
+    assert never_bundles["difference"] == never_bundles["cascades"] == 0 < never_bundles[FULL] < 100
+    paper, *ours = cascade.with_published(frame).to_dict("records")
+    assert (paper[FULL], paper[REPLAY], paper["cascades"], paper["evidence"]) == (59.2, 32.0, 37.0, "published")
+    assert pd.isna(paper[AGAIN]) and len(ours) == len(frame)
+    assert len(cascade.draw(frame).axes) == len(worlds)
+
+
+@pytest.mark.slow
+def test_plans_that_overlap_make_scienceworlds_actions_cascade() -> None:
+    (runs,) = cascade.played("ScienceWorld", (6,), limit=4).values()
+    line = cascade.table([{6: runs}]).iloc[0]
+    assert line["cascades"] > 20 and line["difference"] < 0 and line["evidence"] == "simulated"
+    plans = [trajectory.plans[0].predicates for trajectory in runs.full.trajectories]
+    assert any("room around the agent" in predicate.text for plan in plans for predicate in plan)

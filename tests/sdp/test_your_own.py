@@ -27,6 +27,7 @@ from lab.runs.manifest import own_code
 from lab.viewer.transcripts import Transcript
 from sdp.ablation import ABLATIONS
 from sdp.adapters.facts import FactsAdapter
+from sdp.contracts import checks
 from sdp.experiments.certifying import Certifying, Results, comparisons
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Attempt, Predicate, Trajectory
@@ -117,6 +118,10 @@ def test_a_benchmark_is_scored_ablated_compared_and_watched(own: Any, tmp_path: 
     kept = setup.timeline(full.episodes[task])
     assert [step.title for step in watched.steps] == [step.title for step in kept.steps]
     assert len(seen) == full.episodes[task].result["steps"]
+
+
+def test_the_readers_adapter_keeps_every_contract(own: Any) -> None:
+    assert [check.detail for check in checks(own.Round) or [] if not check.ok] == []
 
 
 def test_an_interruption_is_shown_to_cost_nothing(own: Any) -> None:

@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
+from lab.models.backbone import Ledger
+from sdp.experiments.certifying import Certifying
+from sdp.loop import Settings
 from sdp.operators import Adapter, Verdict
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.base import EpisodeOver, Step
@@ -106,3 +109,19 @@ class CellarAdapter(Adapter[Purse, str, Step]):
 
 def holds(coins: int) -> Predicate:
     return Predicate(f"The purse holds {coins} coins.", about={"coins": coins})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searches(Certifying):
+    """The cellar as an experiment."""
+
+    data: str = "synthetic"
+    settings: Settings = Settings(step_cap=20)
+
+    method: ClassVar[str] = "sdp-cellar"
+
+    def tasks(self) -> Sequence[str]:
+        return [f"search {number}" for number in range(self.limit)]
+
+    def adapter(self, task: str, ledger: Ledger) -> Adapter[Any, Any, Any]:
+        return CellarAdapter(Cellar([1, 0, 2, 1, *[0] * 20], wanted=3))

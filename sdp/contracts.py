@@ -1,0 +1,328 @@
+"""Contracts of adapters: what the loop, the controls and the tables take for granted, each a check on a few episodes.
+
+`python -m lab doctor --adapter NAME` checks an experiment of SDP, the suite's or a reader's. A contract is a function
+of an experiment and some of its tasks; it returns what it looked at, and raises `Broken` with the call that broke it.
+Signatures alone cannot hold these: an adapter may keep what it saw, or show its prompts what it should not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import product
+from random import Random
+from typing import Any, Literal
+
+from lab.machine.doctor import Check
+from lab.models.backbone import cost_of
+from sdp.between import Between, Noting, Rejecting, play
+from sdp.experiments.certifying import Certifying
+from sdp.loop import plain
+from sdp.operators import NOTHING
+from sdp.placebo import Control
+from sdp.reach import READS, Leak, Watched, reachable, refuse, signatures
+from sdp.trajectory import Attempt, Predicate, Trajectory
+
+MOST = 200  # predicates of a plan and attempts of an episode in a check
+MARK = re.compile(r"refusal [a-z]{2}\d+")  # what a rejection of a check says, each its own
+
+
+class Broken(AssertionError):
+    """An adapter broke a contract; the message says in which call, and how."""
+
+
+def propose_respects_planned(setup: Certifying, tasks: Sequence[str]) -> str:
+    """Eq. 1: asked for one predicate after another, Propose goes on from `planned`, and a model is shown it."""
+    setup = replace(setup, settings=replace(setup.settings, propose="predicate"))
+    predicates = prompts = 0
+    for task in tasks:
+        ledger = Noting(setup.engine)
+        with setup.answering(task):
+            adapter = Between(setup.adapter(task, ledger), ledger)
+            state, goal = adapter.start()
+            planned: tuple[Predicate, ...] = ()
+            first: Sequence[Predicate] = ()
+            words: list[Any] = []
+            while goal not in planned:
+                before = len(ledger.asked)
+                proposed = adapter.propose(state, goal, planned)
+                fields = [asked for _, asked in ledger.asked[before:]]
+                if not proposed or len(planned) > MOST:
+                    raise Broken(f"{task}: after {len(planned)} predicates Propose has not named the goal")
+                if planned and list(proposed) == list(first):
+                    raise Broken(f"{task}: Propose begins again with {first[0].text!r}, which is planned")
+                if planned and fields and fields == words:
+                    raise Broken(f"{task}: Propose asks in the same words, whatever is planned")
+                first, words = (first, words) if planned else (proposed, fields)
+                planned = (*planned, proposed[0])
+            predicates, prompts = predicates + len(planned), prompts + len(ledger.asked)
+    return f"{predicates} predicates in as many calls, {prompts} prompts"
+
+
+def placebo_has_no_content(setup: Certifying, tasks: Sequence[str]) -> str:
+    """Of a plan about other places and numbers, Realize is given the same under the placebo of `sdp.placebo`."""
+    count = 0
+    for task in tasks:
+        plan, given = realized(setup, task)
+        other = realized(setup, task, scrambled=True)[1]
+        if pair := next((pair for pair in zip(given, other, strict=False) if pair[0] != pair[1]), None):
+            raise Broken(f"{task}: Realize is given {_short(pair[0])}, of another plan {_short(pair[1])}")
+        if len(given) != len(other):
+            raise Broken(f"{task}: Realize is asked {len(given)} times, and {len(other)} times of another plan")
+        if kinds := {predicate.kind for predicate in plan if predicate.kind} & _texts(given):
+            raise Broken(f"{task}: Realize is given the kind of its target, {', '.join(sorted(kinds))}")
+        count += len(given)
+    return f"{count} calls of Realize"
+
+
+def realized(
+    setup: Certifying, task: str, control: Literal["placebo", "blanked"] = "placebo", scrambled: bool = False
+) -> tuple[list[Predicate], list[Any]]:
+    """The plan of an episode under a control, and what Realize was given: of prompts their fields, else its arguments.
+
+    scrambled: the plan is about other places and numbers, before the control takes its content.
+    """
+    spied: list[Spied] = []
+
+    def wrap(adapter: Any, ledger: Noting) -> Any:
+        spied.append(Spied(adapter, ledger, scrambled))
+        return Control(spied[0], control, 0.2, Random(f"{control} {task}"))
+
+    ledger = play(setup, task, wrap, step_cap=min(MOST, setup.settings.step_cap)).ledger
+    fields = [asked for running, asked in ledger.asked if running in ("realize", "act")]
+    return spied[0].plan, fields or spied[0].given
+
+
+class Spied(Between):
+    """Notes plans and what Realize is given of them; scrambled: makes them of other places and numbers."""
+
+    def __init__(self, inner: Any, ledger: Noting, scrambled: bool) -> None:
+        super().__init__(inner, ledger)
+        self.scrambled, self.plan, self.given = scrambled, list[Predicate](), list[Any]()
+
+    def around(self, name: str, operator: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        if name == "realize":
+            self.given.append([asdict(arguments[1]), plain(arguments[0])])
+        result = operator(*arguments)
+        if name not in ("propose", "replan"):
+            return result
+        goal = arguments[1]
+        self.plan += [predicate for predicate in result if predicate != goal and predicate.text != NOTHING]
+        return [_other(predicate) if self.scrambled and predicate != goal else predicate for predicate in result]
+
+
+def locality(setup: Certifying, tasks: Sequence[str]) -> str:
+    """§3.1: by signature and by reference, no operator but Replan and `finalize` reaches the history."""
+    calls = 0
+    for task in tasks:
+        watched: list[Watched] = []
+
+        def wrap(adapter: Any, ledger: Noting, watched: list[Watched] = watched) -> Any:
+            signatures(adapter)
+            # What is there before an episode holds no history, and is looked into again after it.
+            watched.append(Watched(adapter, frozenset(map(id, reachable([adapter])))))
+            return Rejecting(watched[0], ledger, spared=3)
+
+        play(setup, task, wrap, step_cap=12, budget=1)
+        refuse("after the episode the adapter", [watched[0].inner], frozenset())
+        calls += watched[0].calls.total()
+    return f"{calls} calls"
+
+
+def replan_sees_this_targets_failures(setup: Certifying, tasks: Sequence[str]) -> str:
+    """A.1, A.3: Replan's prompt has the reason of the last failure at its target, and none of other targets."""
+    replans = prompts = 0
+    for task in tasks:
+        between = play(setup, task, _Replans, step_cap=14, budget=1).between
+        replans, prompts = replans + between.replans, prompts + between.prompts
+    return f"{replans} Replans, {prompts} prompts" if prompts else f"{replans} Replans, none of which asks a model"
+
+
+class _Replans(Rejecting):
+    def __init__(self, inner: Any, ledger: Noting) -> None:
+        super().__init__(inner, ledger, spared=1)
+        self.prompts = 0
+
+    def around(self, name: str, operator: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        before = len(self.ledger.asked)
+        result = super().around(name, operator, arguments)
+        if name != "replan" or not (asked := self.ledger.asked[before:]):
+            return result
+        attempts: Sequence[Attempt] = arguments[2].attempts
+        stuck, told = attempts[-1], set(MARK.findall(json.dumps(asked)))
+        at_target = {a.reason for a in attempts if (a.state, a.target) == (stuck.state, stuck.target)}
+        if stuck.reason not in told:
+            raise Broken(f"Replan is not told why the last attempt at {stuck.target!r} failed")
+        if others := told - at_target:
+            raise Broken(f"Replan is told of {len(others)} failures at other targets as of {stuck.target!r}")
+        self.prompts += len(asked)
+        return result
+
+
+def state_changes_by_certification_alone(setup: Certifying, tasks: Sequence[str]) -> str:
+    """L.9-11: no operator changes the certified state, and `advance` makes the next one of its arguments alone."""
+    calls = 0
+    for task in tasks:
+        guards: list[_Guard] = []
+
+        def wrap(adapter: Any, ledger: Noting, guards: list[_Guard] = guards) -> Any:
+            guards.append(_Guard(adapter, ledger))
+            return Rejecting(guards[0], ledger, spared=3)
+
+        trajectory = play(setup, task, wrap, step_cap=12, budget=1).trajectory
+        if Trajectory.from_json(json.loads(json.dumps(trajectory.to_json()))) != trajectory:
+            raise Broken(f"{task}: a state, action or observation is not the same after it was written as JSON")
+        calls += guards[0].calls
+    return f"{calls} calls"
+
+
+class _Guard(Between):
+    def __init__(self, inner: Any, ledger: Noting) -> None:
+        super().__init__(inner, ledger)
+        self.state: Any = None
+        self.calls = 0
+
+    def around(self, name: str, operator: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        before = _key(self.state)
+        result = operator(*arguments)
+        self.calls += 1
+        if _key(self.state) != before:
+            raise Broken(f"{name} changes the certified state from {_short(before)} to {_short(_key(self.state))}")
+        if name == "advance" and _key(operator(*arguments)) != _key(result):
+            raise Broken("advance makes another state of the same arguments when it is called again")
+        self.state = result if name == "advance" else result[0] if name == "start" else self.state
+        return result
+
+
+def cascade_scores_fairly(setup: Certifying, tasks: Sequence[str]) -> str:
+    """§4.3: the same actions score the same with k capped at 1; else -Cascade costs what bookkeeping takes off."""
+    cascades = 0
+    for task in tasks:
+        full, between, _ = play(setup, task, _Recording, cascade=True)
+        if all(attempt.k < 2 for attempt in full.attempts):
+            continue
+        cascades += 1
+
+        def again(adapter: Any, ledger: Noting, actions: Sequence[Any] = between.actions) -> Any:
+            return _Recording(adapter, ledger, actions)
+
+        without = play(setup, task, again, cascade=False, step_cap=len(between.actions)).trajectory
+        score, other = setup.score(full), setup.score(without)
+        if score != other:
+            raise Broken(
+                f"{task}: the same {len(between.actions)} actions score {score:g} with cascade and {other:g} without; "
+                "score what the world shows, such as a `score` in its view, and not what is certified"
+            )
+    return f"{cascades} of {len(tasks)} episodes with a cascade" + ("" if cascades else ": nothing to compare")
+
+
+class _Recording(Between):
+    """Notes the actions of Realize; given some, takes those in place of its own."""
+
+    def __init__(self, inner: Any, ledger: Noting, actions: Sequence[Any] = ()) -> None:
+        super().__init__(inner, ledger)
+        self.actions, self.rest = list[Any](), iter(actions)
+
+    def around(self, name: str, operator: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        if name != "realize":
+            return operator(*arguments)
+        self.actions.append(action := next(self.rest, None) or operator(*arguments))
+        return action
+
+
+def budget_arithmetic(setup: Certifying, tasks: Sequence[str]) -> str:
+    """L.16: b + 1 attempts at a target before a Replan ("r<b": b, at least one), planning to the goal; all booked."""
+    budgets = [*product((0, 1, 2), ("r<=b", "r<b"))]
+    for task in tasks:  # one tells enough, if its world does not end before a Replan
+        if count := sum(_budget(setup, task, budget, retry_while) for budget, retry_while in budgets):
+            return f"{count} Replans at b = 0, 1 and 2"
+    return "worlds that end before any Replan: nothing to count"
+
+
+def _budget(setup: Certifying, task: str, budget: int, retry_while: str) -> int:
+    wanted = budget + 1 if retry_while == "r<=b" else max(1, budget)
+    with_budget = f"{task}, b = {budget}, {retry_while}"
+    settings = {"budget": budget, "retry_while": retry_while, "step_cap": 3 * wanted}
+    trajectory, _, ledger = play(setup, task, Rejecting, **settings)
+    if fault := next((plan.fault for plan in trajectory.plans if plan.fault), ""):
+        raise Broken(f"{with_budget}: Replan gives {fault}")
+    planned = [attempt.plan for attempt in trajectory.attempts]
+    tries = [planned.count(plan) for plan in range(len(trajectory.plans) - 1)]
+    if trajectory.end != "world ended" and tries != [wanted] * 3:
+        raise Broken(f"{with_budget}: {tries} attempts before the Replans, not {wanted} before each of 3")
+    booked = trajectory.cost.calls
+    if not booked == cost_of(ledger.calls).calls == ledger.answered:
+        raise Broken(f"{with_budget}: the engine answered {ledger.answered} prompts, and {booked} are booked")
+    return len(tries)
+
+
+CONTRACTS: Mapping[str, Callable[[Certifying, Sequence[str]], str]] = {
+    "Propose respects what is planned": propose_respects_planned,
+    "the placebo has no content": placebo_has_no_content,
+    "locality": locality,
+    "Replan sees this target's failures": replan_sees_this_targets_failures,
+    "the state changes by certification alone": state_changes_by_certification_alone,
+    "-Cascade scores fairly": cascade_scores_fairly,
+    "budget arithmetic": budget_arithmetic,
+}
+
+
+def checks(subject: Any, engine: str = "", few: int = 2) -> list[Check] | None:
+    """Each contract of an experiment, on a few of its tasks; None for what is no experiment of SDP.
+
+    subject: a class or an instance of `sdp.Certifying`. engine: who answers, by default the experiment's own.
+    Raises ValueError for an adapter, which does not say what its tasks are.
+    """
+    if isinstance(subject, type) and {*READS} - {"view", "ended", "finalize"} <= {*dir(subject)}:
+        raise ValueError(
+            f"{subject.__name__} is an adapter; name the experiment that plays it, a class of sdp.Certifying"
+        )
+    setup = subject() if isinstance(subject, type) and issubclass(subject, Certifying) else subject
+    if not isinstance(setup, Certifying):
+        return None
+    setup = replace(setup, limit=few, **({"engine": engine} if engine else {})).resolved()
+    return [check(setup, name) for name in CONTRACTS]
+
+
+def check(setup: Certifying, name: str) -> Check:
+    """One contract of a resolved experiment, on all its tasks. Whatever an adapter raises is a finding."""
+    try:
+        return Check(name, True, CONTRACTS[name](setup, setup.tasks()))
+    except (Broken, Leak) as error:
+        fault = str(error)
+    except Exception as error:
+        fault = f"{type(error).__name__}: {error}"
+    return Check(name, False, fault)
+
+
+def _other(predicate: Predicate) -> Predicate:
+    """Of the same kind, about other places and numbers."""
+    return replace(predicate, text="Zembla stands.", about=_changed(predicate.about))
+
+
+def _changed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _changed(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_changed(item) for item in value]
+    return "Zembla" if isinstance(value, str) else value + 1000 if type(value) in (int, float) else value
+
+
+def _texts(value: Any) -> set[str]:
+    """Every string in it."""
+    if isinstance(value, dict):
+        return set().union(*map(_texts, value.values()))
+    if isinstance(value, (list, tuple)):
+        return set().union(*map(_texts, value))
+    return {value} if isinstance(value, str) else set()
+
+
+def _key(value: Any) -> str:
+    return json.dumps(plain(value), sort_keys=True, default=str)
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 160 else f"{text[:160]}…"
