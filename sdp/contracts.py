@@ -282,7 +282,7 @@ def checks(subject: Any, engine: str = "", few: int = 2) -> list[Check] | None:
     setup = subject() if isinstance(subject, type) and issubclass(subject, Certifying) else subject
     if not isinstance(setup, Certifying):
         return None
-    setup = replace(setup, limit=few, **({"engine": engine} if engine else {})).resolved()
+    setup = replace(setup, limit=few, engine=engine or setup.engine).resolved()
     return [check(setup, name) for name in CONTRACTS]
 
 

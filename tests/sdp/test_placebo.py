@@ -12,9 +12,10 @@ from lab.models.connect import connected
 from lab.runs import collecting
 from sdp.adapters.travelplanner.options import CAP, SLOTS
 from sdp.contracts import realized
-from sdp.experiments import travelplanner
+from sdp.experiments import assistantbench, travelplanner
 from sdp.experiments.certifying import scored
 from sdp.experiments.multihop import HotpotQA, MuSiQue
+from sdp.loop import Settings
 from sdp.placebo import STEP, rejected
 
 SETUP = HotpotQA(data="synthetic", split="writing", limit=8, engine="rules@0.7")
