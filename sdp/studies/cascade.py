@@ -125,7 +125,7 @@ def draw(rows: pd.DataFrame) -> Figure:
             axes.plot(line["cap"], line[way], style, label=name)
         axes.set(title=world.replace(", ", ",\n"), xlabel="step cap", ylim=(-3, 103))
     panels[0][0].set_ylabel("score by the world, %")
-    plots.one_legend(figure)
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     plots.label_evidence(figure, rows)
     return figure
 

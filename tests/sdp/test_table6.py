@@ -161,7 +161,11 @@ def test_under_a_tight_cap_cascade_earns_its_score_from_the_world_and_nothing_fr
     paper, *ours = cascade.with_published(frame).to_dict("records")
     assert (paper[FULL], paper[REPLAY], paper["cascades"], paper["evidence"]) == (59.2, 32.0, 37.0, "published")
     assert pd.isna(paper[AGAIN]) and len(ours) == len(frame)
-    assert len(cascade.draw(frame).axes) == len(worlds)
+    figure = cascade.draw(frame)
+    assert len(figure.axes) == len(worlds)
+    assert [text.get_text() for text in figure.legends[0].texts] == [
+        "with cascade", "without, replayed", "without, run again"
+    ]  # fmt: skip
 
 
 @pytest.mark.slow
