@@ -1,13 +1,15 @@
-"""The four actions (paper §4, B.2), and the JSON in which a model states one."""
+"""The four actions (paper §4, B.2), and the JSON in which a model states one: freely, or as a legal command."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, cast
 
 from pydantic import BeforeValidator, Field
 
 from lab.models.prompts import AnswerModel
+from procllm.files import NOTES, SOLVER, File
 
 LONGEST_PATH = 200  # characters of a path that the list of last commands shows; no listed file's is longer
 
@@ -49,6 +51,44 @@ def command_of(action: Action) -> str:
     return name if isinstance(action, Verify) else f"{name} {' '.join(action.path[:LONGEST_PATH].split())}".strip()
 
 
+def legal(texts: Mapping[File, str]) -> tuple[str, ...]:
+    """The commands that a workspace with these files does not refuse and that can do something, as `command_of` writes
+    them: without reading the notes, which are always shown, and what is empty. texts: what each file holds.
+    """
+    files = sorted(texts, key=lambda file: file.writable)  # the documents first, which are to be read first
+    reads = [f"Read {file.path}" for file in files if file.path != NOTES and texts[file]]
+    changes = [f"{name} {file.path}" for name in ("Write", "Append") for file in files if file.writable]
+    return (*reads, *changes, "Verify")
+
+
+def in_turn(commands: Iterable[str], last: str) -> tuple[str, ...]:
+    """Those of the commands whose turn it is after the last one, "" for none.
+
+    What was read, or what a program printed, is written down; what was written is verified; and after a verdict one
+    reads or writes.
+    """
+    name, _, path = last.partition(" ")
+    if name == "Read" or path == SOLVER:
+        turn: tuple[str, ...] = ("Write", "Append")
+    else:
+        turn = ("Verify",) if name in ("Write", "Append") else ("Read", "Write", "Append")
+    return tuple(command for command in commands if command.partition(" ")[0] in turn)
+
+
+def action_of(command: str, text: str = "") -> Action:
+    """The action of a command that is one of `legal`."""
+    name, _, path = command.partition(" ")
+    match name:
+        case "Read":
+            return Read(path)
+        case "Write":
+            return Write(path, text)
+        case "Append":
+            return Append(path, text)
+        case _:
+            return Verify()
+
+
 def _capitalised(name: object) -> object:
     return name.strip().capitalize() if isinstance(name, str) else name
 
@@ -63,15 +103,7 @@ class StatedAction(AnswerModel):
     @property
     def typed(self) -> Action:
         """The action itself."""
-        match self.name:
-            case "Read":
-                return Read(self.action_arg1)
-            case "Write":
-                return Write(self.action_arg1, self.action_arg2)
-            case "Append":
-                return Append(self.action_arg1, self.action_arg2)
-            case _:
-                return Verify()
+        return action_of(f"{self.name} {self.action_arg1}", self.action_arg2)
 
 
 class Response(AnswerModel):
@@ -80,6 +112,27 @@ class Response(AnswerModel):
     observation: str = Field(description="what the current state of the task is and what was done so far")
     thought: str = Field(description="which next steps are possible, and which one to take")
     action: StatedAction = Field(description='{"name": Read, Write, Append or Verify, "action_arg1", "action_arg2"}')
+
+    @property
+    def typed(self) -> Action:
+        """The action itself."""
+        return self.action.typed
+
+
+class Command(AnswerModel):
+    """What the narrowed action prompt is answered with: one of the commands that it lists, and the text to write.
+
+    The fields have no descriptions, since small models copy these into their answers; and there is no thought, after
+    which a small model writes about the text in place of the text.
+    """
+
+    command: str
+    text: str
+
+    @property
+    def typed(self) -> Action:
+        """The action itself."""
+        return action_of(self.command, self.text)
 
 
 def stated(action: Action) -> StatedAction:

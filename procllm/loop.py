@@ -13,16 +13,26 @@ from zlib import crc32
 
 from lab.models.backbone import Backbone, MalformedAnswer
 from lab.models.prompts import Prompt
-from procllm.actions import Action, Verify, command_of
+from procllm.actions import Action, Verify, command_of, in_turn, legal
 from procllm.agenda import Agenda
-from procllm.domains import Domain, Instance
+from procllm.domains import Domain, Instance, register
 from procllm.files import ANSWER, FAILED, NOTES, PASSED, REQUEST, SPECIFICATION, TOOLS, listed
 from procllm.network import Network, Task
-from procllm.prompts import ACTING, VERIFYING
+from procllm.prompts import ACTING, CHECKING, NARROWED, VERIFYING
 from procllm.trajectory import Outcome, Step, Trajectory
 from procllm.workspace import Workspace
 
 HORIZON = 100  # iterations (§5)
+Form = Literal["free", "narrowed", "by turns"]
+FREE: Form = "free"
+NARROW: Form = "narrowed"
+TURNS: Form = "by turns"
+Judge = Literal["model", "program", "both"]
+MODEL: Judge = "model"
+PROGRAM: Judge = "program"
+BOTH: Judge = "both"
+# Who verifies -> who is asked, one after another, until one says no; a program first, since it costs nothing.
+JUDGES: Mapping[Judge, tuple[Prompt, ...]] = {MODEL: (VERIFYING,), PROGRAM: (CHECKING,), BOTH: (CHECKING, VERIFYING)}
 SHOWN_COMMANDS = 10  # B.1
 SHOWN_MALFORMED = 2000  # characters of an answer that could not be read; a model may repeat itself without end
 # What no action changes, the same for all episodes first: a verify context begins with these.
@@ -35,6 +45,11 @@ class Seen:
     def __init__(self) -> None:
         self.trace, self.response = "", ""
         self.commands: deque[str] = deque(maxlen=SHOWN_COMMANDS)
+
+    @property
+    def last(self) -> str:
+        """The last command, "" at the start."""
+        return self.commands[-1] if self.commands else ""
 
 
 class Samples:
@@ -64,16 +79,23 @@ def play(
     horizon: int = HORIZON,
     nudge: bool = False,
     watch: Callable[[Sequence[Step]], None] | None = None,
+    form: Form = FREE,
+    verified_by: Judge = MODEL,
 ) -> Trajectory:
     """Play one instance in a workspace of its own, and have its answer checked. Raises ValueError for no iterations.
 
     nudge: end each action prompt with a reminder to take notes, which the paper's has not (see `procllm.prompts`).
+    form: how actions are stated, freely as in the paper; "narrowed", as one of the commands that are legal; "by turns",
+    as one of those whose turn it is (`procllm.actions.in_turn`). verified_by: the operator `verify`, as in the paper;
+    "program", the operator `check` instead; "both", where either may refuse.
     watch: is shown the steps so far before each iteration.
     """
     if horizon < 1:
         raise ValueError(f"horizon={horizon}; an episode has at least one iteration")
+    if domain.rule:
+        register(domain)  # by which the engine `rules` finds it
     workspace, agenda = workspace_of(domain, instance), Agenda(network)
-    steps = procllm(agenda, workspace, backbone, Samples(instance.id), horizon, nudge, watch)
+    steps = procllm(agenda, workspace, backbone, Samples(instance.id), horizon, nudge, watch, form, verified_by)
     answer, notes = workspace.text(ANSWER), workspace.text(NOTES)
     verdict = domain.check(instance, answer)
     ended: Literal["done", "horizon"] = "horizon" if agenda.head else "done"
@@ -98,6 +120,8 @@ def procllm(
     horizon: int,
     nudge: bool = False,
     watch: Callable[[Sequence[Step]], None] | None = None,
+    form: Form = FREE,
+    verified_by: Judge = MODEL,
 ) -> list[Step]:
     """Algorithm 1. agenda: K, decomposed (line 2)."""
     seen, steps = Seen(), list[Step]()
@@ -107,7 +131,7 @@ def procllm(
         if (task := agenda.head) is None:  # lines 4-5
             break
         try:
-            action = _act(backbone, samples, workspace, seen, task, nudge)  # lines 6-8
+            action = _act(backbone, samples, workspace, seen, task, nudge, form)  # lines 6-8
         except MalformedAnswer as error:  # costs an iteration, and is no command
             seen.trace = f"JSON error, nothing was done: {error}"
             seen.response = shortened(error.text)
@@ -115,7 +139,7 @@ def procllm(
             continue
         seen.commands.append(command_of(action))
         if isinstance(action, Verify):  # line 9
-            verified, seen.trace = _verified(backbone, samples, workspace, task)  # lines 10-12
+            verified, seen.trace = _verified(backbone, samples, workspace, task, verified_by)  # lines 10-12
             if verified:  # lines 13-15
                 agenda.verify()
             outcome: Outcome = "verified" if verified else "rejected"
@@ -134,17 +158,22 @@ def shortened(text: str) -> str:
 
 
 def _act(
-    backbone: Backbone, samples: Samples, workspace: Workspace, seen: Seen, task: Task, nudge: bool
+    backbone: Backbone, samples: Samples, workspace: Workspace, seen: Seen, task: Task, nudge: bool, form: Form
 ) -> Action:  # fmt: skip
     """Lines 6-7: the action context, and the action that the model chooses in it. Raises MalformedAnswer."""
-    context = {
+    prompt, context = ACTING, {
         "files": tuple(workspace.files.values()), "notes": workspace.text(NOTES), "last_response": seen.response,
         "last_commands": tuple(seen.commands), "last_output": seen.trace, "task": task.name, "effect": task.effect,
         "nudge": nudge,
     }  # fmt: skip
-    answer = backbone.ask(ACTING, samples.next(ACTING, context), **context)
+    if form != FREE:
+        commands = legal({file: workspace.text(path) for path, file in workspace.files.items()})
+        if form == TURNS and (commands := in_turn(commands, seen.last)) == (command_of(Verify()),):
+            return Verify()  # nothing else is left, so that nobody is asked
+        prompt, context = NARROWED, context | {"commands": commands}
+    answer = backbone.ask(prompt, samples.next(prompt, context), **context)
     seen.response = answer.value.model_dump_json(indent=1)
-    return answer.value.action.typed
+    return answer.value.typed
 
 
 class Verified(NamedTuple):
@@ -154,13 +183,19 @@ class Verified(NamedTuple):
     feedback: str
 
 
-def _verified(backbone: Backbone, samples: Samples, workspace: Workspace, task: Task) -> Verified:
+def _verified(
+    backbone: Backbone, samples: Samples, workspace: Workspace, task: Task, verified_by: Judge
+) -> Verified:  # fmt: skip
     """Lines 10-11: the verify context holds the effect and its files alone. A verdict that is none passes nothing."""
     paths = (*(path for path in DOCUMENTS if path in task.files), *task.files)
     files = tuple((path, workspace.text(path)) for path in dict.fromkeys(paths))
-    try:
-        context = {"effect": task.effect, "files": files}
-        verdict = backbone.ask(VERIFYING, samples.next(VERIFYING, context), **context).value
-    except MalformedAnswer as error:
-        return Verified(False, f"{FAILED}: the check gave no verdict ({error})")
-    return Verified(verdict.satisfied, f"{PASSED if verdict.satisfied else FAILED}: {verdict.analysis}")
+    context, feedback = {"effect": task.effect, "files": files}, ""
+    for prompt in JUDGES[verified_by]:
+        try:
+            verdict = backbone.ask(prompt, samples.next(prompt, context), **context).value
+        except MalformedAnswer as error:
+            return Verified(False, f"{FAILED}: the check gave no verdict ({error})")
+        if not verdict.satisfied:
+            return Verified(False, f"{FAILED}: {verdict.analysis}")
+        feedback = f"{PASSED}: {verdict.analysis}"
+    return Verified(True, feedback)

@@ -1,4 +1,7 @@
-"""The two prompts of the loop: what to do next, and whether the current task is done (paper B.1, F.2).
+"""The prompts of the loop: what to do next, and whether the current task is done (paper B.1, F.2).
+
+Each is there twice. NARROWED is answered by one of the commands that it lists, ACTING by any; CHECKING asks a second
+verifier, such as a program, what VERIFYING asks the first.
 
 The wording stands in `procllm/prompt_texts`; its sentences are our own. What else differs from the paper's: answers are
 JSON throughout (the verifier's `satisfied` stands for its last line); lines of a file that look like a heading of the
@@ -10,11 +13,14 @@ the effect last.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any, Literal
+
 from pydantic import Field
 
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields
-from procllm.actions import Response
+from lab.models.prompts import AnswerModel, Fields, Listing, limited
+from procllm.actions import Command, Response
 from procllm.files import File
 
 CUT = "\n[... cut here for length]"
@@ -36,6 +42,17 @@ class ActFields(Fields):
     task: str
     effect: str
     nudge: bool = False
+
+
+class NarrowedFields(ActFields):
+    """What the narrowed prompt shows. commands: those that may be chosen."""
+
+    commands: tuple[str, ...]
+
+
+def _one_of(fields: NarrowedFields) -> type[Command]:
+    listed: Any = Literal[fields.commands]  # made at run time, which no type checker can follow
+    return limited(Command, "command", listed)
 
 
 class VerifyFields(Fields):
@@ -79,4 +96,9 @@ def _cut(text: str, over: int) -> str | None:
 
 
 ACTING = read_prompt("procllm/act.md", ActFields, Response, shorten=shorter)
+NARROWED = read_prompt(
+    "procllm/act_narrowed.md", NarrowedFields, Command, shorten=shorter, narrow=_one_of,
+    listings=(Listing("commands", "command"),),
+)  # fmt: skip
 VERIFYING = read_prompt("procllm/verify.md", VerifyFields, VerifyAnswer, shorten=shorter_files)
+CHECKING = replace(VERIFYING, name="procllm.check", operator="check")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
@@ -10,6 +11,7 @@ from lab.viewer.steps import Exchange
 from lab.viewer.steps import Step as Shown
 from lab.viewer.timeline import Timeline, cost_of, dealt
 from procllm.domains import AnswerVerdict
+from procllm.prompts import ACTING
 
 Outcome = Literal["done", "refused", "malformed", "verified", "rejected"]
 
@@ -72,9 +74,7 @@ def timeline(trajectory: Trajectory, exchanges: Sequence[Exchange] = (), task: s
     """The trajectory as steps. exchanges: all prompts and answers in order, where they are at hand: what a command
     showed stands in the next prompt alone. task: the text of the problem.
     """
-    # A Verify asks twice: what to do, and whether the task is done.
-    counts = [2 if step.outcome in ("verified", "rejected") else 1 for step in trajectory.steps]
-    parts = dealt(exchanges, counts)
+    parts = dealt(exchanges, _counts(trajectory.steps, [exchange.operator for exchange in exchanges]))
     steps, done = list[Shown](), 0
     for step, asked in zip(trajectory.steps, parts, strict=True):
         before = {"tasks verified": done}
@@ -99,3 +99,16 @@ def timeline(trajectory: Trajectory, exchanges: Sequence[Exchange] = (), task: s
         steps.append(Shown(title="the notes at the end", observation=trajectory.notes))
     ended = "no task was left" if trajectory.ended == "done" else "out of iterations"
     return Timeline(title=trajectory.instance, task=task, outcome=ended, steps=tuple(steps))
+
+
+def _counts(steps: Sequence[Step], operators: Sequence[str]) -> list[int]:
+    """How many exchanges each step had: what to do, if that was asked, and one or two verdicts of a Verify."""
+    counts, left = list[int](), deque(operators)
+    for step in steps:
+        before = len(left)
+        if left and left[0] == ACTING.operator:
+            left.popleft()
+        while left and left[0] != ACTING.operator and step.outcome in ("verified", "rejected"):
+            left.popleft()
+        counts.append(before - len(left))
+    return counts

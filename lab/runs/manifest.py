@@ -13,7 +13,7 @@ import json
 import sys
 import sysconfig
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -106,8 +106,8 @@ def differences(held: Mapping[str, Any], wanted: Mapping[str, Any], within: str 
     return words
 
 
-def own_code(start: type) -> str:
-    """A hash over all code of the reader's own that a class uses, directly or not; "" where there is none.
+def own_code(start: type | Callable[..., Any]) -> str:
+    """A hash over all code of the reader's own that a class or function uses, directly or not; "" where there is none.
 
     Followed are functions, classes, plain constants and prompts, with the rules that answer them, by the names that
     functions use. An object that is made at run time is not seen: what changes a result belongs into a setting.

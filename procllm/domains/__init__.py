@@ -1,4 +1,4 @@
-"""What a domain is, and the four of §5: documents, instances, tools, a checker and a hand-made network (C, D)."""
+"""What a domain is, the four of §5, and a reader's own: documents, instances, tools, a checker, a network (C, D)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ class Domain:
     human: the hand-made network as JSON. llm: that of appendix E, its tasks, order and files in our words, or "".
     printed_effects: head -> effect, where appendix D asks for more or less than `human` does.
     check(instance, answer text) -> AnswerVerdict; it knows no solver.
-    instances(count, seed, **size) -> the first `count` instances of that seed. solver: whether solver.py is there.
+    instances(count, seed, **size) -> the first `count` instances of that seed. sized: what the numbers of a size are
+    called. solver: whether solver.py is there. rule: what answers a request where no model does, of a reader's own
+    domain; rules play those of §5 by what they know of them.
     """
 
     name: str
@@ -59,6 +61,8 @@ class Domain:
     instances: Callable[..., list[Instance]]
     tools_specification: str = ""
     solver: bool = False
+    sized: tuple[str, ...] = ()
+    rule: Callable[[str], str] | None = None
     llm: str = ""
     printed_effects: Mapping[str, str] = field(default_factory=dict, hash=False)
 
@@ -83,10 +87,28 @@ def cumulative(parts: Mapping[str, str]) -> AnswerVerdict:
 
 
 NAMES = ("travel", "recipes", "blocks", "units")
+registered: dict[str, Domain] = {}  # readers' own, by name
+
+
+def register(domain: Domain) -> Domain:
+    """Make a reader's own domain known by its name, in the place of the one that had it.
+
+    Raises ValueError for the name of a domain of §5, and BadNetwork for a network that cannot be used.
+    """
+    if domain.name in NAMES:
+        raise ValueError(f"The name {domain.name!r} is one of the paper's domains, {', '.join(NAMES)}; choose another")
+    _ = domain.network
+    registered[domain.name] = domain
+    return domain
 
 
 def domain(name: str) -> Domain:
-    """The domain of that name, one of NAMES. Raises ValueError for another."""
+    """The domain of that name, one of NAMES or one that was registered. Raises ValueError for another."""
+    if name in registered:
+        return registered[name]
     if name not in NAMES:
-        raise ValueError(f"No domain {name!r}; choose one of {', '.join(NAMES)}")
+        raise ValueError(
+            f"No domain {name!r}; choose one of {', '.join((*NAMES, *registered))}, or give one of your own as "
+            "Episodes(own=...) (docs/task-networks.md)"
+        )
     return import_module(f"procllm.domains.{name}").DOMAIN

@@ -19,13 +19,13 @@ def in_one_go(
     tasks: Callable[[int, int], Sequence[str]],
     request: Callable[[str], str],
     fault: Callable[[str, str], str],
+    rule: Callable[[str], str] | None = None,
 ) -> Domain:
     """The domain, with a network of three methods: take notes, write the answer, and have both verified.
 
     about: the problem specification. goal: what answer.txt has to hold, in words. tasks: the
     ids of so many tasks of a seed. request: what the agent of a task reads. fault: what is wrong with the answer to a
-    task, "" if nothing. `standins.procllm.agent.answering` takes the rule that answers a request, for
-    the engine `rules`.
+    task, "" if nothing. rule: answers a request, for the engine `rules`.
     """
     work = f"write what {goal}"
     methods = (
@@ -40,4 +40,4 @@ def in_one_go(
     def check(instance: Instance, written: str) -> AnswerVerdict:
         return cumulative({"right": fault(instance.id, written)})
 
-    return Domain(name, name.capitalize(), about, write(Network(methods)), check, instances)
+    return Domain(name, name.capitalize(), about, write(Network(methods)), check, instances, rule=rule)

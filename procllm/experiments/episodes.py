@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar
 
-from lab.machine.files import key_of
+from lab.machine.faults import Unavailable
+from lab.machine.files import canonical, key_of
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
+from lab.models.engines import parse
 from lab.results.outcomes import Judged, Score
-from lab.runs.experiment import BadSetting, Experiment, Results
+from lab.runs.experiment import NOT_KEPT, BadSetting, Experiment, Results
+from lab.runs.manifest import own_code
 from lab.runs.run import Episode
 from lab.viewer.steps import Exchange
 from lab.viewer.timeline import Timeline
 from procllm.conditions import HUMAN, LLM, network_of
-from procllm.domains import Instance, domain
+from procllm.domains import Domain, Instance, domain, register
 from procllm.generation import Made, make
-from procllm.loop import HORIZON, play
+from procllm.loop import FREE, HORIZON, JUDGES, MODEL, Form, Judge, play
 from procllm.network import BadNetwork, Network, write
 from procllm.prompts import ACTING, VERIFYING
 from procllm.trajectory import Trajectory, timeline
@@ -27,7 +30,6 @@ OPERATORS = (ACTING.operator, VERIFYING.operator)
 MADE_BY = "replay:llm_networks-local-qwen2.5-coder-1.5b"  # the committed recording of LLM-TN's maker
 TRAVEL = "travel"  # the one domain with official data
 COUNT = 20  # instances of a size by default, where a domain makes as many as one likes
-SIZED = {"blocks": ("b", "h"), "units": ("n", "k")}  # domain -> what the numbers of a size are called
 Sizes = tuple[tuple[int, int], ...]
 
 
@@ -35,27 +37,37 @@ Sizes = tuple[tuple[int, int], ...]
 class Episodes(Experiment):
     """ProcLLM's loop on instances of a domain under one network.
 
-    domain: of `procllm.domains.NAMES`. network: a condition of `procllm.conditions`. limit: instances of each size, the
-    first ones; 0 for all of Travel Planner's requests, and COUNT where there is no end of them. blocks: sizes (b, h) of
-    Blocks World; units: (n, k) of Unit Movement; () for one default size, which tables do not name. nudge: as for
-    `procllm.loop.play`. maker: the engine of LLM-TN's networks.
+    domain: of `procllm.domains.NAMES`. own: a reader's domain, in place of it. network: a condition of
+    `procllm.conditions`. limit: instances of each size, the first ones; 0 for all of Travel Planner's requests, and
+    COUNT where there is no end of them. blocks: sizes (b, h) of Blocks World; units: (n, k) of Unit Movement; sizes:
+    those of a reader's domain, by its `sized`; () for one default size, which tables do not name. nudge, form,
+    verified_by: as for `procllm.loop.play`. maker: the engine of LLM-TN's networks.
     """
 
     domain: str = "blocks"
+    own: Domain | None = field(default=None, metadata=NOT_KEPT)
     network: str = HUMAN
     blocks: Sizes = ()
     units: Sizes = ()
+    sizes: tuple[tuple[int, ...], ...] = ()
     horizon: int = HORIZON
     nudge: bool = False
+    form: Form = FREE
+    verified_by: Judge = MODEL
     maker: str = MADE_BY
 
     method: ClassVar[str] = "procllm"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "procllm")
     metric: ClassVar[str] = "success"
 
+    def __post_init__(self) -> None:
+        """Make a reader's domain known in this process, which may be a worker's."""
+        if self.own:
+            object.__setattr__(self, "domain", register(self.own).name)
+
     def operators(self) -> tuple[str, ...]:
         """Who acts, and who verifies; LLM-TN's networks are the `maker`'s."""
-        return OPERATORS
+        return (ACTING.operator, *sorted(prompt.operator for prompt in JUDGES[self.verified_by]))
 
     def decided(self) -> Episodes:
         """With `data` decided. Raises BadSetting for a horizon below 1."""
@@ -76,8 +88,10 @@ class Episodes(Experiment):
         return ""
 
     def inputs(self) -> dict[str, str]:
-        """LLM-TN's network, hashed: a recording of that name may be another one tomorrow."""
-        return {"network": key_of(write(network(LLM, self.domain, self.maker)))} if self.network == LLM else {}
+        """LLM-TN's network and a reader's domain, hashed: either may be another one tomorrow, under the same name."""
+        texts = {"network": write(network(LLM, self.domain, self.maker))} if self.network == LLM else {}
+        texts |= {"domain": _text_of(self.own)} if self.own else {}
+        return {name: key_of(text) for name, text in texts.items()}
 
     def tasks(self) -> list[str]:
         """Ids of the instances."""
@@ -90,7 +104,8 @@ class Episodes(Experiment):
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """Play an instance; see `result_of`."""
         tasks = network(self.network, self.domain, self.maker)
-        return result_of(play(domain(self.domain), self.instances()[task], tasks, ledger, self.horizon, self.nudge))
+        how: dict[str, Any] = {"nudge": self.nudge, "form": self.form, "verified_by": self.verified_by}
+        return result_of(play(domain(self.domain), self.instances()[task], tasks, ledger, self.horizon, **how))
 
     def judged(self, episode: Episode) -> Judged:
         """Task success, a timeout being none (§6)."""
@@ -116,8 +131,12 @@ class Episodes(Experiment):
         """Size for a table, "b=3, h=2" or "" -> id -> instance, in the order in which they are played."""
         if self.limit < 0:
             raise BadSetting(f"limit={self.limit}: state how many of each size, or 0 for all")
-        sizes: Sizes = getattr(self, self.domain) if self.domain in SIZED else ()
-        return _by_size(self.domain, sizes, self.limit, self.data, self.seed)
+        sizes = {"blocks": self.blocks, "units": self.units}.get(self.domain, self.sizes)
+        known = domain(self.domain)
+        if wrong := [size for size in sizes if len(size) != len(known.sized)]:
+            numbers = ", ".join(known.sized) or "no numbers: it has no sizes"
+            raise BadSetting(f"sizes: {list(wrong[0])}: a size of {known.title} is {numbers}")
+        return _by_size(known, sizes, self.limit, self.data, self.seed)
 
 
 def result_of(trajectory: Trajectory) -> dict[str, Any]:
@@ -134,21 +153,37 @@ def trajectories(run: Results[Any]) -> dict[str, Trajectory]:
 
 
 @cache
-def made(name: str, maker: str) -> Made:
-    """The network that the maker's engine makes for a domain."""
-    return make(domain(name), connected(maker))
+def made(of: Domain, maker: str) -> Made:
+    """The network that the maker's engine makes for a domain. Raises BadNetwork for a recording that has none of it."""
+    try:
+        return make(of, connected(maker))
+    except Unavailable as error:
+        if parse(maker).kind != "replay":
+            raise
+        raise BadNetwork(f"{maker} has no network of {of.title}; name a model as `maker`, such as gpt-4o") from error
 
 
 def network(condition: str, name: str, maker: str = MADE_BY) -> Network:
     """The network of a condition in a domain. Raises as `procllm.conditions.network_of`."""
-    return network_of(condition, domain(name), made(name, maker).network if condition == LLM else None)
+    return network_of(condition, domain(name), made(domain(name), maker).network if condition == LLM else None)
 
 
 @cache
-def _by_size(name: str, sizes: Sizes, limit: int, data: str, seed: int) -> dict[str, dict[str, Instance]]:
-    options: dict[str, Any] = {"seed": seed} | ({"data": data} if name == TRAVEL else {})
-    count, by_size = limit or (0 if name == TRAVEL else COUNT), {}  # 0: all that there are
-    for size in [dict(zip(SIZED[name], numbers, strict=True)) for numbers in sizes] or [{}]:
+def _by_size(
+    of: Domain, sizes: tuple[tuple[int, ...], ...], limit: int, data: str, seed: int
+) -> dict[str, dict[str, Instance]]:
+    options: dict[str, Any] = {"seed": seed} | ({"data": data} if of.name == TRAVEL else {})
+    count, by_size = limit or (0 if of.name == TRAVEL else COUNT), {}  # 0: all that there are
+    for size in [dict(zip(of.sized, numbers, strict=True)) for numbers in sizes] or [{}]:
         label = ", ".join(f"{letter}={number}" for letter, number in size.items())
-        by_size[label] = {instance.id: instance for instance in domain(name).instances(count, **options, **size)}
+        by_size[label] = {instance.id: instance for instance in of.instances(count, **options, **size)}
     return by_size
+
+
+def _text_of(own: Domain) -> str:
+    """What a reader's domain says and does, so that an edited one makes another run."""
+    functions = [function for function in (own.check, own.instances, own.rule) if function]
+    # `in_one_go` wraps what the reader wrote.
+    inner = [cell.cell_contents for function in functions for cell in getattr(function, "__closure__", None) or ()]
+    code = [own_code(function) for function in (*functions, *inner) if callable(function)]
+    return canonical([own.specification, own.tools_specification, own.human, own.sized, own.solver, code])

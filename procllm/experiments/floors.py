@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from lab.models.backbone import Ledger
 from lab.runs.floors import CONSTANT, DO_NOTHING, EXPERT, FIRST, PLACEBO, RANDOM, Panel
 from procllm.conditions import NONE
-from procllm.domains import domain
+from procllm.domains import Domain, domain
 from procllm.experiments.episodes import Episodes, result_of
 from procllm.trajectory import Trajectory
 
@@ -32,10 +32,12 @@ class Answering(Episodes):
         return result_of(Trajectory(task, (), "done", (), self.answer, "", verdict))
 
 
-def panel(name: str, answer: str, limit: int = COUNT) -> Panel:
-    constant = partial(Answering, engine="first", domain=name, network=NONE)
+def panel(of: str | Domain, answer: str, limit: int = COUNT) -> Panel:
+    """Nothing and a constant answer, and rules as the expert, on a domain of §5, by its name, or a reader's own."""
+    where: dict[str, Any] = {"domain": of} if isinstance(of, str) else {"own": of}
+    constant = partial(Answering, engine="first", network=NONE, **where)
     return Panel(
-        {DO_NOTHING: constant(), CONSTANT: constant(answer=answer), EXPERT: Episodes(domain=name)},
+        {DO_NOTHING: constant(), CONSTANT: constant(answer=answer), EXPERT: Episodes(**where)},
         limit=limit,
         lacks=dict.fromkeys((FIRST, RANDOM, PLACEBO), "Act writes files, and no null model writes texts"),
     )

@@ -9,9 +9,11 @@ from typing import Any
 from lab.runs.study import Condition, Metric, Settings, Study, register
 from lab.runs.trial import Trial
 from procllm import conditions
-from procllm.domains import NAMES, domain
+from procllm.domains import NAMES, Domain, domain
+from procllm.domains import register as register_domain
 from procllm.experiments.episodes import MADE_BY, Episodes
-from procllm.loop import HORIZON
+from procllm.loop import BOTH, HORIZON, NARROW, PROGRAM, TURNS
+from procllm.prompts import CHECKING
 
 TITLES = {name: domain(name).title for name in NAMES}
 TRAVEL, RECIPES, BLOCKS, UNITS = TITLES.values()
@@ -34,7 +36,12 @@ HUMAN_PAPER = HUMAN.but(
     conditions.HUMAN_PAPER, "network", conditions.HUMAN_PAPER, recorded=False, plays=_on(TRAVEL, UNITS)
 )
 LLM_PAPER = HUMAN.but(conditions.LLM_PAPER, "network", conditions.LLM_PAPER, plays=_on(BLOCKS, UNITS))
-ALL = (HUMAN, LLM, PLACEBO, NONE, EXTENDED, HUMAN_PAPER, LLM_PAPER)
+NARROWED = HUMAN.but(f"{HUMAN.name}, narrowed", "form", NARROW, recorded=False)
+BY_TURNS, NONE_BY_TURNS = (each.but(f"{each.name}, by turns", "form", TURNS, recorded=False) for each in (HUMAN, NONE))
+CHECKED = BY_TURNS.but(f"{BY_TURNS.name}, verified by program", "verified_by", PROGRAM)
+CHECKED_TWICE = BY_TURNS.but(f"{BY_TURNS.name}, verified by both", "verified_by", BOTH)
+EVERYWHERE = (HUMAN, LLM, PLACEBO, NONE, EXTENDED, NARROWED, BY_TURNS, CHECKED, CHECKED_TWICE, NONE_BY_TURNS)
+ALL = (*EVERYWHERE, HUMAN_PAPER, LLM_PAPER)
 
 
 def source(trial: Trial, benchmark: str) -> str:
@@ -43,12 +50,39 @@ def source(trial: Trial, benchmark: str) -> str:
     return f"{trial.data_of(benchmark)} data{makers}"
 
 
+def programs(trial: Trial) -> dict[str, str]:
+    """Programs answer `check`, where a condition asks it and nobody else is named."""
+    asked = {trial.of.condition(name).settings.get("verified_by") for name in trial.methods}
+    asked |= {value for name, value in trial.options.items() if name.rpartition(":")[2] == "verified_by"}
+    return {CHECKING.operator: "rules"} if asked & {PROGRAM, BOTH} and trial.who.kind != "replay" else {}
+
+
 def declared(
-    name: str, benchmarks: Sequence[str], played: Sequence[Condition], options: Settings | None = None, **other: Any
-) -> Study:
-    """A study of success beside No-TN's. played: by default; other conditions are played where they are named."""
-    extra = tuple(each.but(each.name, extra=True) for each in ALL if each not in played)
+    name: str, benchmarks: Sequence[str], played: Sequence[Condition], options: Settings | None = None,
+    known: Sequence[Condition] = ALL, **other: Any,
+) -> Study:  # fmt: skip
+    """A study of success beside No-TN's. played: by default; other known conditions are played where they are named."""
+    extra = tuple(each.but(each.name, extra=True) for each in known if each not in played)
     shared = {"horizon": HORIZON, "nudge": False, "maker": MADE_BY}
     about: dict[str, Any] = {"metrics": (SUCCESS,), "metric": "success", "against": NONE.name, "source": source}
-    about |= {"packages": Episodes.packages, "options": {**(options or {}), **shared}, "limits": LIMITS, **other}
+    about |= {
+        "packages": Episodes.packages,
+        "options": {**(options or {}), **shared},
+        "limits": LIMITS,
+        "others": programs,
+        **other,
+    }
     return register(Study(name, tuple(benchmarks), (*played, *extra), **about))
+
+
+def of_own(name: str, *domains: Domain, **other: Any) -> Study:
+    """A study of a reader's own domains: Human-TN, Placebo-TN and No-TN on each, and the other conditions by name.
+
+    Rows are success and iterations. other: fields of `Study`, such as `limits`. Raises BadNetwork, and ValueError for a
+    name that a domain of §5 has.
+    """
+    plays = {register_domain(each).title: partial(Episodes, own=each) for each in domains}
+    known = {each.name: each.but(each.name, plays=plays) for each in EVERYWHERE}
+    metrics = (SUCCESS, Metric("iterations, {benchmark}", "iterations", "mean", scale=1))
+    played = [known[each.name] for each in (HUMAN, PLACEBO, NONE)]
+    return declared(name, [*plays], played, known=[*known.values()], **{"metrics": metrics, "limits": {}, **other})

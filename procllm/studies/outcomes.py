@@ -33,7 +33,9 @@ def bars(
     import pandas as pd
     import seaborn
 
-    colors = dict(zip(ALL, seaborn.color_palette(plots.PALETTE, len(ALL)), strict=True))
+    methods = dict.fromkeys(name for line in panels for _, rows in line for name in rows["method"])
+    names = [*ALL, *(name for name in methods if name not in ALL)]
+    colors = dict(zip(names, seaborn.color_palette(plots.PALETTE, len(names)), strict=True))
     across = max(map(len, panels))
     figure, grid = plt.subplots(len(panels), across, figsize=shape, sharey=bool(ylabel), squeeze=False)
     for line, shown in zip(grid, panels, strict=True):

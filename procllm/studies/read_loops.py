@@ -11,7 +11,19 @@ from lab.results import tables
 from lab.runs.study_results import Results
 from procllm.experiments.episodes import trajectories
 from procllm.studies import outcomes
-from procllm.studies.conditions import BLOCKS, EXTENDED, HUMAN, NONE, declared, source
+from procllm.studies.conditions import (
+    BLOCKS,
+    BY_TURNS,
+    CHECKED,
+    CHECKED_TWICE,
+    EXTENDED,
+    HUMAN,
+    NARROWED,
+    NONE,
+    NONE_BY_TURNS,
+    declared,
+    source,
+)
 from procllm.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -64,7 +76,8 @@ def rows(results: Results, benchmark: str, condition: str) -> Iterator[tables.Ro
             yield tables.rate_row(condition, run.backbone, f"{metric}, {benchmark}", passed, of, *about)
 
 
-STUDY = declared("procllm-read-loops", [BLOCKS], (HUMAN, NONE, EXTENDED), {"blocks": ((5, 3),)}, rows=rows)
+PLAYED = (HUMAN, NARROWED, BY_TURNS, CHECKED, CHECKED_TWICE, NONE, NONE_BY_TURNS, EXTENDED)
+STUDY = declared("procllm-read-loops", [BLOCKS], PLAYED, {"blocks": ((5, 3),)}, rows=rows)
 
 
 def frame(runs: Iterable[Results]) -> pd.DataFrame:

@@ -8,17 +8,27 @@ cannot check alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 
 from lab.models.rules import rule
-from procllm.actions import Action, Read, Response, Verify, Write, stated
+from procllm import domains
+from procllm.actions import Action, Command, Read, Response, Verify, Write, command_of, stated
 from procllm.agenda import Agenda
 from procllm.domains import NAMES, Domain
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION, TOOLS
 from procllm.network import Network
-from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFields
+from procllm.prompts import (
+    ACTING,
+    CHECKING,
+    NARROWED,
+    VERIFYING,
+    ActFields,
+    NarrowedFields,
+    VerifyAnswer,
+    VerifyFields,
+)
 from standins.procllm import noise  # noqa: F401  (registers how these answers go wrong)
 from standins.procllm.view import Judgement, Skill, View, note, sections, without_numbers
 
@@ -43,6 +53,23 @@ def act(fields: ActFields) -> Response:
     return Response(observation=f"last: {view.last or 'nothing'}", thought=thought, action=stated(action))
 
 
+@rule(NARROWED)
+def act_narrowed(fields: NarrowedFields) -> Command:
+    """The same action where it may be chosen; else one that changes nothing, until its turn comes.
+
+    A check that came by turn, before the rule would have asked for one, says nothing of what it has done so far.
+    """
+    response = act(fields)
+    if fields.last_commands[-1:] == ("Verify",) and "Verify" not in fields.commands:
+        before = act(fields.model_copy(update={"last_commands": fields.last_commands[:-1], "last_output": ""}))
+        response = response if isinstance(before.typed, Verify) else before
+    if (command := command_of(response.typed)) in fields.commands:
+        return Command(command=command, text=getattr(response.typed, "text", ""))
+    idle = f"Append {NOTES}" if f"Append {NOTES}" in fields.commands else fields.commands[0]
+    return Command(command=idle, text="")
+
+
+@rule(CHECKING)
 @rule(VERIFYING)
 def verify(fields: VerifyFields) -> VerifyAnswer:
     """The judgement of the first that can check the effect: the domain's skill, then the one of notes on documents.
@@ -133,21 +160,8 @@ _own: dict[str, Skill] = {}
 
 
 def register(skill: Skill) -> None:
-    """Let `engine="rules"` play a domain of your own, in the place of the skill that had its name."""
+    """Let `engine="rules"` play a domain of your own that is not answered in one go; see `Domain.rule` for others."""
     _own[skill.name] = skill
-
-
-def answering(domain: Domain, answer: Callable[[str], str]) -> None:
-    """Let `engine="rules"` play a domain of your own by a function of the request, whose result answer.txt holds."""
-
-    class Answering(Skill):
-        name = domain.name
-        specification = domain.specification
-
-        def answer(self, request: str) -> str:
-            return answer(request)
-
-    register(Answering())
 
 
 def uncheckable(domain: Domain, network: Network) -> int:
@@ -163,10 +177,21 @@ def uncheckable(domain: Domain, network: Network) -> int:
 
 def skill_for(specifications: Iterable[str]) -> Skill | None:
     """The skill that most surely recognises one of these texts as its problem specification; of equals, a reader's."""
-    texts, known = [text for text in specifications if text], (*_own.values(), *_skills())
+    texts = [text for text in specifications if text]
+    known = (*_own.values(), *(_Answering(each) for each in domains.registered.values() if each.rule), *_skills())
     sure = [max((skill.recognises(text) for text in texts), default=0.0) for skill in known]
     best = max(range(len(known)), key=sure.__getitem__)
     return known[best] if sure[best] >= SURE else None
+
+
+class _Answering(Skill):
+    """Plays a reader's domain by its rule."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.name, self.specification, self._domain = domain.name, domain.specification, domain
+
+    def answer(self, request: str) -> str:
+        return self._domain.rule(request) if self._domain.rule else ""
 
 
 @cache

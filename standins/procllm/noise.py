@@ -6,8 +6,17 @@ import re
 from random import Random
 
 from lab.models.rules import corruption, verdict
-from procllm.actions import Action, Append, Read, Response, Verify, Write, stated
-from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFields
+from procllm.actions import Action, Append, Command, Read, Response, Verify, Write, action_of, command_of, stated
+from procllm.prompts import (
+    ACTING,
+    CHECKING,
+    NARROWED,
+    VERIFYING,
+    ActFields,
+    NarrowedFields,
+    VerifyAnswer,
+    VerifyFields,
+)
 
 
 @corruption(ACTING)
@@ -28,12 +37,25 @@ def noisy_action(fields: ActFields, answer: Response, random: Random, early: boo
     return answer.model_copy(update={"action": stated(random.choice(errors))})
 
 
+@corruption(NARROWED)
+def noisy_command(fields: NarrowedFields, answer: Command, random: Random) -> Command:
+    """One of the same errors, of those that may be chosen; where there is none of them, another command."""
+    response = Response(observation="", thought="", action=stated(answer.typed))
+    wrong = noisy_action(fields, response, random).typed
+    if command_of(wrong) not in fields.commands:
+        others = [command for command in fields.commands if command != answer.command]
+        wrong = action_of(random.choice(others), answer.text) if others else answer.typed
+    return answer.model_copy(update={"command": command_of(wrong), "text": getattr(wrong, "text", "")})
+
+
+@verdict(CHECKING)
 @verdict(VERIFYING)
 def passes(answer: VerifyAnswer) -> bool:
     """Whether the verdict lets the task pass."""
     return answer.satisfied
 
 
+@corruption(CHECKING)
 @corruption(VERIFYING)
 def noisy_verdict(fields: VerifyFields, answer: VerifyAnswer, random: Random) -> VerifyAnswer:
     """The opposite verdict."""

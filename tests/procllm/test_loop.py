@@ -16,14 +16,29 @@ from lab.models.backbone import Answer, Call, MalformedAnswer
 from lab.models.connect import connect
 from lab.models.engines import parse
 from lab.models.prompts import Prompt
-from procllm.actions import Action, Append, Read, Response, Verify, Write, stated
+from lab.viewer.transcripts import Transcript
+from procllm.actions import (
+    Action,
+    Append,
+    Command,
+    Read,
+    Response,
+    Verify,
+    Write,
+    action_of,
+    command_of,
+    in_turn,
+    legal,
+    stated,
+)
 from procllm.conditions import EXTENDED, NONE, PLACEBO, network_of
 from procllm.domains import NAMES, Domain, Instance, cumulative, domain
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION, listed
-from procllm.loop import play
+from procllm.loop import BOTH, NARROW, PROGRAM, TURNS, play
 from procllm.network import TOP, Method, Network, read, write
-from procllm.prompts import ACTING, VERIFYING, ActFields, VerifyAnswer, VerifyFields
-from procllm.trajectory import Step, Trajectory
+from procllm.prompts import ACTING, CHECKING, NARROWED, VERIFYING, ActFields, VerifyAnswer, VerifyFields
+from procllm.trajectory import Step, Trajectory, timeline
+from procllm.workspace import Workspace
 from standins.procllm import agent
 
 LEAF = Network((Method("m", TOP, "answer.txt says hello", (ANSWER,)),))
@@ -48,21 +63,26 @@ class Scripted:
 
     engine = parse("rules")
 
-    def __init__(self, actions: Sequence[Action | None], verdict: Callable[[Any], bool] = lambda _: True) -> None:
-        self.actions, self.verdict = list(actions), verdict
+    def __init__(
+        self, actions: Sequence[Action | None], verdict: Callable[[Any], bool] = lambda _: True,
+        check: Callable[[Any], bool] = lambda _: True,
+    ) -> None:  # fmt: skip
+        self.actions, self.verdict, self.check = list(actions), verdict, check
         self.asked: list[tuple[str, int, Any]] = []
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         filled = prompt.fill(**fields)
         self.asked.append((prompt.name, sample, filled))
-        if prompt is VERIFYING:
-            passed = self.verdict(filled)
+        if prompt in (VERIFYING, CHECKING):
+            passed = self.verdict(filled) if prompt is VERIFYING else self.check(filled)
             value: Any = VerifyAnswer(analysis="looked at it", satisfied=passed)
         else:
             action = self.actions.pop(0)
             if action is None:
                 raise MalformedAnswer("no JSON object in the answer")
             value = Response(observation="", thought="", action=stated(action))
+            if prompt is NARROWED:
+                value = Command(command=command_of(action), text=getattr(action, "text", ""))
         return Answer(value, Call(prompt.operator, prompt.name, "rules"))
 
     def contexts(self, name: str = "procllm.act") -> list[Any]:
@@ -200,6 +220,90 @@ def test_prompts_begin_with_what_stays_the_same() -> None:
     backbone = Scripted([Verify()])
     greet(Network((Method("m", TOP, "said", (ANSWER, REQUEST, SPECIFICATION)),)), backbone)
     assert [path for path, _ in backbone.contexts("procllm.verify")[0].files] == [SPECIFICATION, REQUEST, ANSWER]
+
+
+# --- narrowed actions, turns, and who verifies ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("solver", "tools"), [(True, True), (False, False)])
+def test_every_legal_command_is_done_and_none_that_would_be_is_missing(solver: bool, tools: bool) -> None:
+    files = listed(solver, tools)
+    commands = legal(dict.fromkeys(files, "some text"))
+    workspace = Workspace([file for file in files if file.path != "solver.py"], {})
+    for command in commands:
+        if command != "Verify" and "solver.py" not in command:
+            assert not workspace.do(action_of(command, "x")).refused, command
+        assert command_of(action_of(command, "x")) == command
+    writable = [file.path for file in files if file.writable]
+    assert not [command for command in legal(dict.fromkeys(files, "")) if command.startswith("Read")]
+    assert len(commands) == len(set(commands)) == len(files) - 1 + 2 * len(writable) + 1
+
+
+def test_the_narrow_answer_is_one_of_the_commands_and_its_schema_describes_nothing() -> None:
+    commands = ("Read answer.txt", "Verify")
+    fields = NARROWED.fill(
+        files=listed(False, False), notes="", last_response="", last_commands=(), last_output="", task="t", effect="e",
+        commands=commands,
+    )  # fmt: skip
+    schema = NARROWED.narrowed(fields).schema
+    assert schema["properties"]["command"]["enum"] == list(commands)
+    assert not [part for part in schema["properties"].values() if "description" in part]
+    system, user = (message["content"] for message in NARROWED.render(fields))
+    assert system.endswith('{"command": "string", "text": "string"}')
+    assert user.rstrip().endswith("one of these:\n- Read answer.txt\n- Verify")
+
+
+def test_by_turns_what_is_read_is_written_what_is_written_is_verified_and_nobody_is_asked_for_that() -> None:
+    read, write, append, note = Read(REQUEST), Write(ANSWER, "hi"), Append(ANSWER, "!"), Append(NOTES, "hello")
+    backbone = Scripted([read, note, write, append], lambda asked: "hello" in str(asked.files))
+    trajectory = play(GREETING, GREETING.instances(1)[0], LEAF, backbone, 6, form=TURNS)
+    assert [step.command for step in trajectory.steps] == [
+        "Read files/request.txt", "Append files/notes.txt", "Verify", "Write answer.txt", "Verify", "Append answer.txt",
+    ]  # fmt: skip
+    first, after_read, *_ = backbone.contexts("procllm.act_narrowed")
+    assert "Verify" not in first.commands and first.commands[0] == "Read files/request.txt"
+    assert "Read answer.txt" not in first.commands
+    assert {command.split()[0] for command in after_read.commands} == {"Write", "Append"}
+    everything = legal(dict.fromkeys(listed(True, True), "text"))
+    assert {command.split()[0] for command in in_turn(everything, "Write solver.py")} == {"Write", "Append"}
+    assert in_turn(everything, "Append answer.txt") == ("Verify",)
+
+
+@pytest.mark.parametrize(
+    ("verified_by", "model", "program", "passed", "asked"),
+    [
+        ("model", True, False, True, ["verify"]), ("model", False, True, False, ["verify"]),
+        (PROGRAM, False, True, True, ["check"]), (PROGRAM, True, False, False, ["check"]),
+        (BOTH, True, True, True, ["check", "verify"]), (BOTH, False, True, False, ["check", "verify"]),
+        (BOTH, True, False, False, ["check"]),
+    ],
+)  # fmt: skip
+def test_a_verification_passes_if_everybody_who_verifies_says_so(
+    verified_by: Any, model: bool, program: bool, passed: bool, asked: list[str]
+) -> None:
+    backbone = Scripted([Verify()], lambda _: model, lambda _: program)
+    trajectory = play(GREETING, GREETING.instances(1)[0], LEAF, backbone, 1, verified_by=verified_by)
+    assert [step.outcome for step in trajectory.steps] == ["verified" if passed else "rejected"]
+    assert [name.rpartition(".")[2] for name, _, _ in backbone.asked[1:]] == asked
+
+
+def test_a_random_choice_of_commands_plays_and_solves_nothing() -> None:
+    blocks = domain("blocks")
+    for form in (NARROW, TURNS):
+        backbone = connect("random?seed=1", {"check": "rules"})
+        trajectory = play(blocks, blocks.instances(1)[0], blocks.network, backbone, form=form, verified_by=PROGRAM)
+        assert len({step.command for step in trajectory.steps}) > 4 and not trajectory.success
+        assert {step.outcome for step in trajectory.steps} <= {"done", "verified", "rejected"}
+
+
+def test_a_timeline_gives_each_step_what_it_asked_whoever_verifies() -> None:
+    blocks = domain("blocks")
+    transcript = Transcript(connect("rules"))
+    (problem,) = blocks.instances(1)
+    trajectory = play(blocks, problem, blocks.network, transcript, form=TURNS, verified_by=BOTH)
+    shown = timeline(trajectory, transcript.exchanges).steps[: len(trajectory.steps)]
+    asked = [[exchange.operator for exchange in step.exchanges] for step in shown]
+    assert asked == [["check", "verify"] if step.command == "Verify" else ["act"] for step in trajectory.steps]
 
 
 def test_a_refused_action_is_told_and_changes_nothing() -> None:

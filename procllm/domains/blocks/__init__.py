@@ -237,4 +237,5 @@ DOMAIN = Domain(
     llm=(FOLDER / "llm_paper.json").read_text(encoding="utf-8"),
     check=check,
     instances=instances,
+    sized=("b", "h"),
 )

@@ -300,4 +300,5 @@ DOMAIN = Domain(
     },
     check=check,
     instances=instances,
+    sized=("n", "k"),
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -135,6 +136,18 @@ def test_networks_of_the_paper_have_its_files_and_its_tree(condition: str, name:
 def test_rules_solve_problems_under_the_networks_that_a_model_made_for_the_paper(name: str, steps: int) -> None:
     trajectory = played(name, instances(name)[0], LLM_PAPER)
     assert trajectory.success and len(trajectory.steps) == steps
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("form", ["narrowed", "by turns"])
+def test_rules_solve_every_domain_in_every_form(name: str, form: Any) -> None:
+    if domain(name).solver and (reason := refusal()):
+        pytest.skip(reason)
+    for condition in (HUMAN, NONE):
+        network = network_of(condition, domain(name))
+        trajectory = play(domain(name), instances(name)[0], network, connect("rules"), form=form, verified_by="both")
+        assert trajectory.success and len(trajectory.steps) < 40
 
 
 def test_a_network_of_the_paper_that_is_not_printed_is_refused_by_the_domains_name() -> None:
