@@ -266,7 +266,10 @@ def trainings(cards: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def settings() -> pd.DataFrame:
-    """Table 6: the paper's settings beside those of the presets "paper" and "two-cores"."""
+    """Table 6: the paper's settings beside those of the presets "paper" and "two-cores".
+
+    Where trainings of a preset differ, all their values: `effort` has them one by one.
+    """
     published = tables.published("Table 6", "statefactory").set_index("metric")
     texts = published["text"].where(published["text"] != "", published["value"].map("{:g}".format))
     names = {"base": "base", "precision": "precision", "max length": "max_tokens", "LoRA rank": "rank",
@@ -275,15 +278,19 @@ def settings() -> pd.DataFrame:
     unsaid = ("layers", "loss", "epochs", "centring", "warmup_steps", "clip")
     names |= {field.replace("_", " "): field for field in unsaid}
     frame = pd.DataFrame({"setting": list(names), "published": [texts.get(name, "") for name in names]})
-    for title, preset in PRESETS.items():
-        values = {**preset.to_json(), "layers": preset.layers or "all"}
-        ours = (values[field] for field in names.values())
-        frame[f"preset {title}"] = [f"{value:g}" if isinstance(value, float) else str(value) for value in ours]
+    for title in PRESETS:
+        own = [recipe(title, training) for training in TRAINED_ON]
+        frame[f"preset {title}"] = [
+            " / ".join(dict.fromkeys(_setting(getattr(of, field), field) for of in own)) for field in names.values()
+        ]
     return frame
 
 
 def effort(folder: Path = SHIPPED) -> pd.DataFrame:
-    """Table 7: pairs, epochs, hardware and hours of the paper's trainings beside those of ours."""
+    """Table 7: pairs, epochs, hardware and hours of the paper's trainings, the preset "paper", and what ours took.
+
+    preset paper: pairs · epochs · batch size, which the paper has in columns of its own.
+    """
     published = tables.published("Table 7", "statefactory")
     published["text"] = published["text"].where(published["text"] != "", published["value"].map("{:,.0f}".format))
     lines = published.pivot(index="method", columns="metric", values="text")
@@ -292,9 +299,17 @@ def effort(folder: Path = SHIPPED) -> pd.DataFrame:
     return pd.DataFrame({
         "trained on": _title(name),
         **{f"{column}, published": lines[column][_method(LORA, name)] for column in columns},
+        "preset paper": f"{plan.pairs:,} · {plan.epochs:g} · {plan.pairs_a_step}",
         "pairs, measured here": ours[name]["pairs"], "tokens, measured here": ours[name]["tokens"],
         "hours, measured here": round(ours[name]["seconds"] / 3600, 2),
-    } for name in TRAINED_ON)  # fmt: skip
+    } for name, plan in ((name, recipe("paper", name)) for name in TRAINED_ON))  # fmt: skip
+
+
+def _setting(value: Any, field: str) -> str:
+    """A recipe's value as Table 6 has it."""
+    if field == "layers":
+        return str(value or "all")
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def train_one(
@@ -302,13 +317,17 @@ def train_one(
 ) -> tuple[Adapter, pd.DataFrame]:
     """Build a training's pairs where they are not there yet, and train, or take what the same settings gave before.
 
-    name: a domain. pairs, validation: of the domain. changes: to the preset. Killed, the next call goes on.
+    name: a domain. pairs, validation: of the domain; 0 pairs for as many as the preset has. changes: to the preset.
+    Killed, the next call goes on.
     Returns the adapter, and its distances on its validation pairs with its controls and ridge on the same training.
     Raises MissingBackbone, MissingData and BuildFailed, and ValueError for what no recipe has.
     """
     from lab.machine.files import canonical
 
-    plan = recipe(preset, **changes)
+    plan = recipe(preset, name, **{"pairs": 0, **changes})  # all that are built
+    pairs = pairs or recipe(preset, name).pairs
+    if not pairs:
+        raise ValueError(f"the preset {preset} has no number of pairs; say how many to train on")
     backbones.located(plan.base)  # before minutes of building
     # The number in the folder's name: another one would take its place.
     folder = default_folder(f"{BY_NAME[name].resolve(data)}-{pairs}", seed)

@@ -13,9 +13,9 @@ All six adapters; killed, the same line goes on:
     python -m statefactory.reward_models data
     python -m statefactory.reward_models train --all
 
-The settings of the paper's Tables 6 and 7, on pairs built here, on a GPU:
+The settings of the paper's Tables 6 and 7, on a GPU: 35,000 pairs a domain, or say how many of those that are here:
 
-    python -m statefactory.reward_models train --domain alfworld --preset paper
+    python -m statefactory.reward_models train --domain alfworld --preset paper --pairs 2000
 """
 
 from __future__ import annotations
@@ -40,13 +40,22 @@ from statefactory.benchmark.domains import named
 from statefactory.reward_models import evaluation
 from statefactory.reward_models.adapters import SHIPPED, Adapter
 from statefactory.reward_models.backbones import DEQUANTISED, MissingBackbone, dequantise
-from statefactory.reward_models.pairs import ALL, TRAININGS, build_pairs, default_folder, training_files, training_pairs
+from statefactory.reward_models.pairs import (
+    ALL,
+    TRAININGS,
+    build_pairs,
+    default_folder,
+    require,
+    training_files,
+    training_pairs,
+)
 from statefactory.reward_models.recipe import PRESETS, Recipe, recipe
 from statefactory.reward_models.training import train
 
 if TYPE_CHECKING:
     import pandas as pd
 
+EACH = 40  # pairs of each domain that the union takes, where its preset does not say
 EXPECTED = (MissingData, MissingBackbone, BuildFailed, RunBusy, ValueError)
 
 
@@ -92,10 +101,16 @@ def _train_adapter(options: argparse.Namespace, name: str) -> Adapter:
     texts = {field: value for field, _, value in (text.partition("=") for text in options.set)}
     changed = {field: load(value) if field in numbers else value for field, value in texts.items()}
     # The union is limited by --each.
-    plan = recipe(options.preset, **{"pairs": 0 if name == ALL else options.pairs, **changed})
+    asked = options.each if name == ALL else options.pairs
+    if asked is not None:
+        changed = {"pairs": 0 if name == ALL else asked, **changed}
+    plan = recipe(options.preset, name, **changed)
     source = _source(options)
     data = {path.name: sha256_of(path) for path in training_files(source, name)}
-    pairs = training_pairs(source, name, plan.pairs, options.each)
+    each = options.each if options.each is not None else plan.pairs // len(DOMAINS) or EACH
+    pairs = training_pairs(source, name, plan.pairs, each)
+    if asked is None:
+        require(pairs, plan.pairs, name)
     return train(name, pairs, plan, options.adapters / name, data)
 
 
@@ -154,8 +169,10 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--preset", choices=list(PRESETS), default="two-cores")
     names = ", ".join(field.name for field in fields(Recipe))
     command.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help=f"instead of the preset's: {names}")
-    command.add_argument("--pairs", type=int, default=0, help="the first so many of a domain's pairs; 0 for all")
-    command.add_argument("--each", type=int, default=40, help=f"pairs of each domain that `{ALL}` takes")
+    command.add_argument("--pairs", type=int, help="the first so many of a domain's pairs, 0 for all; the preset's own "
+                         "by default")  # fmt: skip
+    command.add_argument("--each", type=int, help=f"pairs of each domain that `{ALL}` takes, 0 for all; {EACH} by "
+                         "default, or the preset's own")  # fmt: skip
     command.add_argument("--threads", type=int, default=1, help="of each process")
     command.set_defaults(run=_train)
 

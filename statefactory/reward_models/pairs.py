@@ -8,6 +8,7 @@ progress, so that any prefix of one can be compared with any prefix of the other
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -89,6 +90,17 @@ def training_files(folder: Path, training: str) -> list[Path]:
     if not (present := [path for path in paths if path.exists()]):
         raise MissingData(f"{shown(paths[0])} is not there; build it with: {COMMAND}")
     return present
+
+
+def require(pairs: Sequence[Pair], wanted: int, training: str) -> None:
+    """Raise ValueError if there are fewer pairs than a preset wants: a training on fewer would not be the preset's."""
+    if len(pairs) < wanted:
+        each = wanted // len(DOMAINS) if training == ALL else wanted
+        fewer = f"--each {max(1, len(pairs) // len(DOMAINS))}" if training == ALL else f"--pairs {len(pairs)}"
+        raise ValueError(
+            f"{training}: the preset wants {wanted:,} training pairs, and {len(pairs):,} are here. Build more: "
+            f"{COMMAND} --pairs {each} (how many a world has, the command says); or train on fewer: {fewer}"
+        )
 
 
 def training_pairs(folder: Path, training: str, pairs: int = 0, per_domain: int = 0) -> list[Pair]:

@@ -58,23 +58,38 @@ class Recipe:
 PRESETS: Mapping[str, Recipe] = {
     # One adapter of 3 MB in some minutes on one core. The paper's learning rate assumes about 6,500 steps.
     "two-cores": Recipe(layers=10),
-    # Tables 6 and 7; what they leave open (warm-up, clipping, decay, centring's weight) is as trl has it.
+    # Table 6; what it leaves open (warm-up, clipping, decay, centring's weight) is as trl has it. EFFORTS has Table 7.
     "paper": Recipe(
-        base="Qwen/Qwen2.5-1.5B", loss="outcome", max_tokens=8192, learning_rate=1e-5, warmup_steps=0, epochs=3.0,
-        pairs_a_step=16, zero_head=False, checkpointing=True, precision="bf16", save_every=100,
+        base="Qwen/Qwen2.5-1.5B", loss="outcome", max_tokens=8192, learning_rate=1e-5, warmup_steps=0, zero_head=False,
+        checkpointing=True, precision="bf16", save_every=100,
     ),
 }  # fmt: skip
+# Preset -> training -> what it has of its own. The batch is Table 7's, over all GPUs: 2 or 4 times Table 6's 16, 8, 2.
+EFFORTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "paper": {
+        "alfworld": {"pairs": 35_000, "epochs": 3.0, "pairs_a_step": 16},
+        "textworld": {"pairs": 35_000, "epochs": 3.0, "pairs_a_step": 4},
+        "scienceworld": {"pairs": 35_000, "epochs": 3.0, "pairs_a_step": 16},
+        "blocksworld": {"pairs": 35_000, "epochs": 3.0, "pairs_a_step": 32},
+        "webshop": {"pairs": 35_000, "epochs": 2.0, "pairs_a_step": 16},
+        "all": {"pairs": 175_000, "epochs": 2.0, "pairs_a_step": 32},
+    },
+}
 
 
-def recipe(preset: str = "two-cores", **changes: Any) -> Recipe:
-    """A preset with some values changed. Raises ValueError naming an unknown preset or value."""
+def recipe(preset: str = "two-cores", training: str = "", **changes: Any) -> Recipe:
+    """A preset with some values changed. training: a domain or "all", for what is the training's own in that preset.
+
+    Raises ValueError naming an unknown preset or value.
+    """
     if preset not in PRESETS:
         raise ValueError(f"no preset {preset!r}; there are: {', '.join(PRESETS)}")
     known = [field.name for field in fields(Recipe)]
     if unknown := sorted(set(changes) - set(known)):
         near = hint(unknown[0], known)
         raise ValueError(f"a recipe has no {', '.join(unknown)}{near}; it has {', '.join(known)}")
-    return replace(PRESETS[preset], **changes)
+    own = EFFORTS.get(preset, {}).get(training, {})
+    return replace(PRESETS[preset], **{**own, **changes})
 
 
 def changes(recipe: Recipe, preset: str = "two-cores") -> list[str]:

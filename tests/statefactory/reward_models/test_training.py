@@ -19,10 +19,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
+from lab.results import tables
+from statefactory.benchmark.domains import BY_NAME
 from statefactory.benchmark.schema import write_parquet
 from statefactory.reward_models import adapters, backbones
 from statefactory.reward_models.__main__ import main
 from statefactory.reward_models.adapters import Adapter, UnusableAdapter
+from statefactory.reward_models.pairs import TRAININGS
 from statefactory.reward_models.recipe import PRESETS, Loss, Recipe, recipe
 from statefactory.reward_models.scoring import Scorer, Tokeniser
 from statefactory.reward_models.training import examples_of, other_goals, train
@@ -266,10 +269,44 @@ def test_swapped_negatives_are_the_chosen_steps_under_another_goal(backbone: Pat
     assert tokenizer.decode(blind.tokens[0].ids).startswith("<GOAL>  </GOAL> ---") and len(blind.tokens) == 2
 
 
-def test_the_presets_are_the_paper_s_and_a_recipe_rejects_what_it_has_not() -> None:
-    paper = PRESETS["paper"]
-    assert (paper.rank, paper.alpha, paper.learning_rate, paper.max_tokens) == (16, 32, 1e-5, 8192)
-    assert (paper.schedule, paper.pairs_a_step, paper.precision, paper.loss) == ("cosine", 16, "bf16", "outcome")
+@pytest.mark.parametrize("training", TRAININGS)
+def test_the_preset_paper_has_what_tables_6_and_7_state_for_each_training(training: str) -> None:
+    paper = recipe("paper", training)
+    cells = tables.published("Table 6", "statefactory").set_index("metric")
+    assert (paper.rank, paper.alpha, paper.learning_rate, paper.max_tokens) == tuple(
+        cells.loc[["LoRA rank", "LoRA alpha", "learning rate", "max length"], "value"]
+    )
+    stated = (paper.base.partition("/")[2], paper.schedule, paper.precision.upper(), paper.loss)
+    assert stated == (*cells.loc[["base", "schedule", "precision"], "text"], "outcome")
+    trained_on = "all domains" if training == "all" else BY_NAME[training].title
+    rows = tables.published("Table 7", "statefactory")
+    row = rows[rows["method"] == f"Supervised RM, trained on {trained_on}"].set_index("metric")["value"]
+    assert (paper.pairs, paper.epochs, paper.pairs_a_step) == tuple(row[["pairs", "epochs", "batch size"]])
+    # Table 6 has the batch of one GPU, Table 7 that of all.
+    gpus = 4 if training == "all" else 2
+    assert paper.pairs_a_step / gpus in {float(size) for size in cells.loc["batch size", "text"].split(" / ")}
+
+
+def test_a_training_changes_what_it_is_asked_to_of_its_preset() -> None:
+    changed = {"pairs": 7, "epochs": 1.0, "pairs_a_step": 2}
+    assert recipe("paper", "webshop", **changed) == recipe("paper", **changed) != recipe("paper", "webshop")
+    assert recipe("two-cores", "all") == PRESETS["two-cores"]
+
+
+def test_fewer_pairs_than_the_preset_has_are_refused_unless_they_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_parquet(tmp_path / "data" / "webshop.parquet", (row for pair in toy_pairs(4, "webshop") for row in pair.rows))
+    command = ["train", "--preset", "paper", "--preferences", str(tmp_path / "data"), "--adapters", str(tmp_path),
+               "--workers", "1", "--set", f"base={tmp_path / 'none'}", "--domain"]  # fmt: skip
+    assert [main([*command, "webshop"]), main([*command, "all"])] == [1, 1]
+    told = capsys.readouterr().err
+    assert "webshop: the preset wants 35,000 training pairs, and 4 are here" in told and "--pairs 4" in told
+    assert "all: the preset wants 175,000 training pairs, and 4 are here" in told and "--pairs 35000" in told
+    assert main([*command, "webshop", "--pairs", "4"]) == 1 and "wants" not in capsys.readouterr().err  # no backbone
+
+
+def test_a_recipe_rejects_what_it_has_not() -> None:
     with pytest.raises(ValueError, match="no preset 'papr'; there are: two-cores, paper"):
         recipe("papr")
     with pytest.raises(ValueError, match="a recipe has no rnak; did you mean 'rank'"):
