@@ -39,7 +39,7 @@ SHOWN_MALFORMED = 2000  # characters of an answer that could not be read; a mode
 DOCUMENTS = (SPECIFICATION, TOOLS, REQUEST)
 
 
-class Seen:
+class History:
     """What the next action context shows of the past: the trace, the last answer, the last commands (B.1)."""
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ def procllm(
     verified_by: Judge = MODEL,
 ) -> list[Step]:
     """Algorithm 1. agenda: K, decomposed (line 2)."""
-    seen, steps = Seen(), list[Step]()
+    seen, steps = History(), list[Step]()
     for _ in range(horizon):  # line 3
         if watch:
             watch(tuple(steps))
@@ -158,7 +158,7 @@ def shortened(text: str) -> str:
 
 
 def _act(
-    backbone: Backbone, samples: Samples, workspace: Workspace, seen: Seen, task: Task, nudge: bool, form: Form
+    backbone: Backbone, samples: Samples, workspace: Workspace, seen: History, task: Task, nudge: bool, form: Form
 ) -> Action:  # fmt: skip
     """Lines 6-7: the action context, and the action that the model chooses in it. Raises MalformedAnswer."""
     prompt, context = ACTING, {

@@ -17,7 +17,7 @@ from agents.trivial import constant_action, do_nothing, first_action, random_act
 from lab.models import rules
 from lab.models.backbone import Backbone, Ledger
 from lab.models.engines import ORACLE
-from lab.results.outcomes import Judged
+from lab.results.outcomes import Judgement
 from lab.runs.experiment import BadSetting
 from lab.runs.playable import OnStep, Playable
 from lab.runs.run import Episode
@@ -152,13 +152,13 @@ class Acting(Playable):
             history = self.acted(task, environment, transcript, so_far)
         return timeline(task, history, transcript.exchanges, self.came_to(task, environment)["score"])
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         """The score that the run kept; short of the best one, with how the episode ended and what could not be used."""
         if episode.failed:
             return super().judged(episode)
         kept = episode.result
         faults = [f"{kept[name]} {name}" for name in (MALFORMED, INVALID) if kept[name]]
-        return Judged(kept["score"], "" if kept["score"] == 1 else ", ".join([kept["end"], *faults]))
+        return Judgement(kept["score"], "" if kept["score"] == 1 else ", ".join([kept["end"], *faults]))
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
         """The history."""

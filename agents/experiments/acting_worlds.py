@@ -19,7 +19,7 @@ from agents.worlds.scienceworld import Visiting
 from agents.worlds.travelplanner import Planning, delivered
 from agents.worlds.webshop import Shopping
 from lab.models.engines import ORACLE
-from lab.results.outcomes import Judged
+from lab.results.outcomes import Judgement
 from lab.runs.run import Episode
 from worlds.alfworld import AlfWorldGames
 from worlds.assistantbench import AssistantBenchQuestions
@@ -113,13 +113,13 @@ class TravelPlanner(TravelPlannerQueries, Acting):
         query = self.named(task)
         return Planning(self.opened(), query, query.ref_cities if self.cities == "reference" else ())
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         """The official evaluator's word on the plan, beside how the episode ended."""
         judged = super().judged(episode)
         if episode.failed or judged.score == 1:
             return judged
         failure = first_failure(self.verdict(episode.task, delivered(episode.result)))
-        return Judged(judged.score, f"{judged.reason}; {failure}")
+        return Judgement(judged.score, f"{judged.reason}; {failure}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from agents.play import TRIES, Settings
 from lab.machine.files import canonical
 from lab.models.backbone import Answer, Backbone, Ledger
 from lab.models.prompts import Prompt
-from lab.results.outcomes import Judged
+from lab.results.outcomes import Judgement
 from lab.runs import experiment
 from lab.runs.experiment import BadSetting, Experiment
 from lab.runs.run import Episode
@@ -134,10 +134,10 @@ class Setup(Experiment):
             "score": environment.result()["score"], "end": history.end,
         }  # fmt: skip
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         if episode.failed:
             return super().judged(episode)
-        return Judged(float(episode.result["score"] >= 1), episode.result["end"])
+        return Judgement(float(episode.result["score"] >= 1), episode.result["end"])
 
 
 class Results(experiment.Results[Setup]):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from agents.prompts import CHAIN_OF_THOUGHT, DIRECT
 from agents.worlds import assistantbench, multihop
 from lab.models.backbone import Ledger, cost_of
-from lab.results.outcomes import Judged
+from lab.results.outcomes import Judgement
 from lab.runs.experiment import Experiment
 from lab.runs.run import Episode
 from worlds.assistantbench import AssistantBenchQuestions
@@ -48,9 +48,9 @@ class OneCall(Experiment):
         """The answer, from the evidence if there is any. form: the required form of the answer, in words."""
         return ledger.ask(PROMPTS[self.agent], evidence=evidence, question=question, form=form).value.answer
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         """By the benchmark's official metric."""
-        return super().judged(episode) if episode.failed else Judged(episode.result["score"])
+        return super().judged(episode) if episode.failed else Judgement(episode.result["score"])
 
 
 @dataclass(frozen=True, kw_only=True)

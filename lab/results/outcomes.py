@@ -60,7 +60,7 @@ class Outcomes(NamedTuple):
         return f"{scored} scored, {self.failed} failed, {self.not_measured} not measured"
 
 
-class Judged(NamedTuple):
+class Judgement(NamedTuple):
     """What one episode came to. score: in [0, 1], None where a single episode has none. reason: why it is not 1."""
 
     score: float | None

@@ -18,7 +18,7 @@ from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.models.engines import Engine
 from lab.models.prompt_sets import stamped
-from lab.results.outcomes import Judged, Outcomes, Score
+from lab.results.outcomes import Judgement, Outcomes, Score
 from lab.results.stored import COLUMNS, METHOD
 from lab.runs import recordings
 from lab.runs.first_answers import readings
@@ -122,9 +122,9 @@ class Experiment(ABC):
         """What a task is compared within: of a run that was stopped, only groups that are whole are shown."""
         return task
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         """What an episode came to, for lists and reports; it reads the result, and plays nothing."""
-        return Judged(0.0 if self.metric else None, cause(episode.error)) if episode.failed else Judged(None)
+        return Judgement(0.0 if self.metric else None, cause(episode.error)) if episode.failed else Judgement(None)
 
     def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
         """What a run's headline is the mean of, from the episodes of whole groups; those that failed are among them.

@@ -13,7 +13,7 @@ from lab.machine.faults import MissingData
 from lab.machine.files import canonical
 from lab.machine.printing import hint
 from lab.models.backbone import Ledger
-from lab.results.outcomes import Judged, Score
+from lab.results.outcomes import Judgement, Score
 from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, Experiment
 from lab.runs.manifest import Manifest
 from lab.runs.registry import STUDIES
@@ -134,7 +134,7 @@ class Trial(Experiment):
     def calls(self, task: str) -> Mapping[str, int]:
         return self._of(task).calls(entry(task).task)
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         """As the method's own experiment judges it."""
         return self._of(episode.task).judged(replace(episode, task=entry(episode.task).task))
 

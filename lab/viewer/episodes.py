@@ -16,7 +16,7 @@ from typing import Any
 from lab.machine.faults import MissingData
 from lab.models import backbone, engines
 from lab.models.backbone import Cost
-from lab.results.outcomes import Judged, Score
+from lab.results.outcomes import Judgement, Score
 from lab.runs.collecting import by_group
 from lab.runs.experiment import Experiment
 from lab.runs.manifest import Manifest
@@ -89,13 +89,13 @@ class StoredRun:
         except Exception as error:
             raise NoScores(f"{type(error).__name__}: {error}") from error
 
-    def judged(self, task: str) -> Judged:
+    def judged(self, task: str) -> Judgement:
         """What a finished episode came to. Its score is None where what it is scored with is not on this machine."""
         episode = self._episode(task)
         try:
-            return self.setup.judged(episode) if self.setup else Judged(None, cause(episode.error))
+            return self.setup.judged(episode) if self.setup else Judgement(None, cause(episode.error))
         except MissingData as error:
-            return Judged(None, str(error))
+            return Judgement(None, str(error))
 
     def timeline(self, task: str, prompts: bool = False) -> Timeline:
         """A finished episode to look at. prompts: with prompts and answers, which are had by playing it again from

@@ -12,7 +12,7 @@ from lab.machine.files import canonical, key_of
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.models.engines import parse
-from lab.results.outcomes import Judged, Score
+from lab.results.outcomes import Judgement, Score
 from lab.runs.experiment import NOT_KEPT, BadSetting, Experiment, Results
 from lab.runs.manifest import own_code
 from lab.runs.run import Episode
@@ -107,14 +107,14 @@ class Episodes(Experiment):
         how: dict[str, Any] = {"nudge": self.nudge, "form": self.form, "verified_by": self.verified_by}
         return result_of(play(domain(self.domain), self.instances()[task], tasks, ledger, self.horizon, **how))
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         """Task success, a timeout being none (§6)."""
         if episode.failed:
             return super().judged(episode)
         trajectory = Trajectory.from_json(episode.result["trajectory"])
         missed = [part for part, held in trajectory.verdict.parts.items() if not held]
         ended = "out of iterations" if trajectory.ended == "horizon" else ""
-        return Judged(float(trajectory.success), ended or (f"fails at {missed[0]}" if missed else ""))
+        return Judgement(float(trajectory.success), ended or (f"fails at {missed[0]}" if missed else ""))
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
         """The trajectory with its problem."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.results import tables
-from lab.results.outcomes import Judged
+from lab.results.outcomes import Judgement
 from lab.runs import collecting, experiment
 from lab.runs.experiment import Experiment
 from lab.runs.run import Episode
@@ -52,11 +52,11 @@ class Setup(Experiment):
         """Whether the network of a domain can be used; its text is in the answers. Rules make none, which is NoRule."""
         return {"usable": make(domain(task), ledger).network is not None}
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         """Whether there is a network that can be used."""
         if episode.failed:
             return super().judged(episode)
-        return Judged(1.0) if episode.result["usable"] else Judged(0.0, "no usable network")
+        return Judgement(1.0) if episode.result["usable"] else Judgement(0.0, "no usable network")
 
 
 @dataclass(frozen=True)

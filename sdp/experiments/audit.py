@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 from lab.models import judges
 from lab.models.backbone import Ledger
 from lab.results import plots, tables
-from lab.results.outcomes import Judged
+from lab.results.outcomes import Judgement
 from lab.results.statistics import cluster_bootstrap, cluster_contrast
 from lab.runs import collecting, experiment, recordings
 from lab.runs.experiment import BadSetting, Experiment, spread
@@ -98,14 +98,14 @@ class Setup(Experiment):
         """The verdict alone."""
         return {"certified": labelled.certified(agentprocessbench.steps()[task], ledger)}
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         """Whether the verdict is people's; no score for a step that they call neutral."""
         label = agentprocessbench.steps()[episode.task].label
         if label == NEUTRAL:
-            return Judged(None)
+            return Judgement(None)
         if episode.failed:
             return super().judged(episode)
-        return Judged(float(episode.result["certified"] == (label == RIGHT)))
+        return Judgement(float(episode.result["certified"] == (label == RIGHT)))
 
 
 class Results(experiment.Results[Setup]):

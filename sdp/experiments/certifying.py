@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
 from lab.results import tables
-from lab.results.outcomes import Judged, Score
+from lab.results.outcomes import Judgement, Score
 from lab.results.statistics import compare, holm
 from lab.runs import experiment
 from lab.runs.experiment import NOT_TOLD
@@ -163,13 +163,13 @@ class Certifying(Playable):
 
         return self.shown(self.episode(task, transcript, so_far), transcript.exchanges)
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         """The score that the run kept; short of the best one, with how the loop ended and the last verdict."""
         if episode.failed:
             return super().judged(episode)
         result = episode.result
         why = "" if result["score"] == 1 else f"{result['end']}: {result['stuck']}".strip(": ")
-        return Judged(result["score"], why)
+        return Judgement(result["score"], why)
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
         """The trajectory, where the run kept it."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from lab.models.backbone import Ledger
-from lab.results.outcomes import Judged
+from lab.results.outcomes import Judgement
 from lab.runs.run import Episode
 from lab.viewer.steps import Exchange, Step
 from lab.viewer.timeline import Timeline
@@ -66,12 +66,12 @@ class Setup(TravelPlannerQueries, Certifying):
         """Algorithm 1 with all its mechanisms; the policy on this benchmark stays."""
         return replace(self, settings=Settings())
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         """The official evaluator's word on the delivered plan."""
         if episode.failed:
             return super().judged(episode)
         verdict = self.verdict(episode.task, episode.result["plan"])
-        return Judged(float(verdict.final), first_failure(verdict))
+        return Judgement(float(verdict.final), first_failure(verdict))
 
     def steps(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
         """The trajectory, with the itinerary's facts."""

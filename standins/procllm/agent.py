@@ -1,4 +1,4 @@
-"""The rules behind the loop's two prompts: notes on documents here, everything else by the domain's skill.
+"""The rules behind the loop's two prompts: notes on documents here, everything else by the domain's rules.
 
 A rule reads what a prompt holds and nothing more. Which domain it plays it learns from the problem specification, once
 that is in its notes. It knows the words of domains and documents, and none that a condition's network alone would use:
@@ -30,7 +30,7 @@ from procllm.prompts import (
     VerifyFields,
 )
 from standins.procllm import noise  # noqa: F401  (registers how these answers go wrong)
-from standins.procllm.view import Judgement, Skill, View, note, sections, without_numbers
+from standins.procllm.view import DomainRules, Judgement, View, note, sections, without_numbers
 
 # Documents by the heading that they have in the notes, and the words by which tasks speak of them.
 DOCUMENTS = {"request": REQUEST, "problem specification": SPECIFICATION, "tools specification": TOOLS}
@@ -42,7 +42,7 @@ WORDS = {
 NOTING = ("take notes", "understand", "read ", "note ", "review", "record ")  # how tasks about documents begin
 UNREADABLE = "No rule can tell from these files whether this holds"
 TRIES = 3  # rejections of the same command before the notes are thought wrong
-SURE = 0.5  # how surely a skill must recognise a specification to be the one that plays
+SURE = 0.5  # how surely rules must recognise a specification to play
 
 
 @rule(ACTING)
@@ -72,13 +72,13 @@ def act_narrowed(fields: NarrowedFields) -> Command:
 @rule(CHECKING)
 @rule(VERIFYING)
 def verify(fields: VerifyFields) -> VerifyAnswer:
-    """The judgement of the first that can check the effect: the domain's skill, then the one of notes on documents.
+    """The judgement of the first that can check the effect: the domain's rules, then those of notes on documents.
 
     Neither can check "the stars are right": `judge_uncheckable` decides then, and the analysis says so.
     """
     effect, files = fields.effect, dict(fields.files)
-    skill = skill_for([files.get(SPECIFICATION, ""), sections(files.get(NOTES, "")).get("problem specification", "")])
-    judged = (skill.judge(effect, files) if skill else None) or judge_notes(effect, files)
+    rules = rules_for([files.get(SPECIFICATION, ""), sections(files.get(NOTES, "")).get("problem specification", "")])
+    judged = (rules.judge(effect, files) if rules else None) or judge_notes(effect, files)
     judged = judged or judge_uncheckable(effect, files)
     if judged.satisfied and ANSWER in files and NOTES in files and "notes" in effect.lower():
         judged = judge_notes(effect, files) or judged  # a goal that asks for an answer and for notes as well (§6)
@@ -108,10 +108,10 @@ def _next(view: View) -> tuple[str, Action]:
         missing = [name for name in about if name in missing]
     if missing:
         return f"I need the {missing[0]}.", Read(DOCUMENTS[missing[0]])
-    skill = skill_for([view.sections.get("problem specification", "")])
-    if about or skill is None:
+    rules = rules_for([view.sections.get("problem specification", "")])
+    if about or rules is None:
         return "The notes hold what the task asks for.", Verify()
-    return "I work on the task.", skill.act(view)
+    return "I work on the task.", rules.act(view)
 
 
 def _stuck(view: View) -> bool:
@@ -156,12 +156,12 @@ def _spoken_of(effect: str, files: Mapping[str, str]) -> list[str]:
     return [path for path in files if path in WORDS and any(word in effect.lower() for word in WORDS[path])]
 
 
-_own: dict[str, Skill] = {}
+_own: dict[str, DomainRules] = {}
 
 
-def register(skill: Skill) -> None:
+def register(rules: DomainRules) -> None:
     """Let `engine="rules"` play a domain of your own that is not answered in one go; see `Domain.rule` for others."""
-    _own[skill.name] = skill
+    _own[rules.name] = rules
 
 
 def uncheckable(domain: Domain, network: Network) -> int:
@@ -175,16 +175,16 @@ def uncheckable(domain: Domain, network: Network) -> int:
     return count
 
 
-def skill_for(specifications: Iterable[str]) -> Skill | None:
-    """The skill that most surely recognises one of these texts as its problem specification; of equals, a reader's."""
+def rules_for(specifications: Iterable[str]) -> DomainRules | None:
+    """The rules that most surely recognise one of these texts as its problem specification; of equals, a reader's."""
     texts = [text for text in specifications if text]
-    known = (*_own.values(), *(_Answering(each) for each in domains.registered.values() if each.rule), *_skills())
-    sure = [max((skill.recognises(text) for text in texts), default=0.0) for skill in known]
+    known = (*_own.values(), *(_Answering(each) for each in domains.registered.values() if each.rule), *_all_rules())
+    sure = [max((rules.recognises(text) for text in texts), default=0.0) for rules in known]
     best = max(range(len(known)), key=sure.__getitem__)
     return known[best] if sure[best] >= SURE else None
 
 
-class _Answering(Skill):
+class _Answering(DomainRules):
     """Plays a reader's domain by its rule."""
 
     def __init__(self, domain: Domain) -> None:
@@ -195,5 +195,5 @@ class _Answering(Skill):
 
 
 @cache
-def _skills() -> tuple[Skill, ...]:
-    return tuple(import_module(f"standins.procllm.{name}").SKILL for name in NAMES)
+def _all_rules() -> tuple[DomainRules, ...]:
+    return tuple(import_module(f"standins.procllm.{name}").RULES for name in NAMES)

@@ -26,7 +26,7 @@ NOTHING = "every block stands on the table already"
 LINE = re.compile(rf"(?:{'|'.join(ACTIONS)})(?: +\w+){{1,2}}")
 
 
-class BlocksSkill:
+class BlocksRules:
     """Knows Blocks World."""
 
     name = "blocks"
@@ -120,4 +120,4 @@ def _not_flat(state: State) -> str:
     return f"After the steps the {covered} block is not clear" if covered else ""
 
 
-SKILL = BlocksSkill()
+RULES = BlocksRules()

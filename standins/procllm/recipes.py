@@ -37,7 +37,7 @@ print("\\n".join(dishes) or {none!r})
 """
 
 
-class RecipesSkill:
+class RecipesRules:
     """Knows Recipe Generator."""
 
     name = "recipes"
@@ -140,4 +140,4 @@ def _ingredients(files: Mapping[str, str]) -> tuple[str, ...]:
     return problem.ingredients if problem else ()
 
 
-SKILL = RecipesSkill()
+RULES = RecipesRules()

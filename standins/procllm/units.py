@@ -83,7 +83,7 @@ DOCUMENTS = r"\brules\b|information|details|copy|initial|repeat|allowed|availabl
 REACHED = r"\bfinal\b|achieve|\breach|fulfil|satisf|\bsolve|\basks for|for the turn"
 
 
-class UnitsSkill:
+class UnitsRules:
     """Knows Unit Movement."""
 
     name = "units"
@@ -194,4 +194,4 @@ def _judged_moves(problem: MovementProblem, answer: str) -> Judgement:
     return Judgement(verdict.solved, f"{verdict.reason}." if verdict.reason else "The target is surrounded.")
 
 
-SKILL = UnitsSkill()
+RULES = UnitsRules()

@@ -104,15 +104,15 @@ class Judgement(NamedTuple):
     analysis: str
 
 
-class Skill(Protocol):
-    """What rules know of one domain, beyond taking notes of documents. Each domain's module here has one, `SKILL`.
+class DomainRules(Protocol):
+    """What rules know of one domain, beyond taking notes of documents. Each domain's module here has one, `RULES`.
 
     Whoever inherits says its name, the domain's problem specification and `answer`, and has the rest of a domain whose
     answer is written in one go.
     """
 
     name: str
-    specification: str  # not asked of skills that have their own `recognises`
+    specification: str  # not asked of rules that have their own `recognises`
 
     def recognises(self, specification: str) -> float:
         """How surely, in [0, 1], the text is this domain's problem specification, with a mistake in it perhaps.
@@ -136,5 +136,5 @@ class Skill(Protocol):
         return Judgement(right, "The answer is the one that I would give." if right else "I would answer otherwise.")
 
     def answer(self, request: str) -> str:
-        """What answer.txt should hold. Of skills that have their own `act` and `judge`, nothing is asked."""
-        raise NotImplementedError(f"the skill {self.name} has no answer to a request")
+        """What answer.txt should hold. Of rules that have their own `act` and `judge`, nothing is asked."""
+        raise NotImplementedError(f"the rules of {self.name} have no answer to a request")

@@ -18,7 +18,7 @@ from lab.models import rules
 from lab.models.backbone import Backbone
 from lab.models.connect import connected
 from lab.models.engines import ORACLE
-from lab.results.outcomes import Judged
+from lab.results.outcomes import Judgement
 from lab.runs.experiment import BadSetting
 from lab.runs.run import Episode
 from statefactory.experiments.predictions import INSTRUCTIONS, JUDGING
@@ -145,7 +145,7 @@ class Guided(acting_worlds.Listing):
             case name:
                 return PREDICTORS[name].make(backbone, PredictorSettings(INSTRUCTIONS.get(self.package, "")))
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         """Success: whether the full score was reached."""
         judged = super().judged(episode)
         return judged._replace(score=float((judged.score or 0.0) >= 1))

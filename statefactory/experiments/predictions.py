@@ -16,7 +16,7 @@ import numpy as np
 
 from lab.models import engines
 from lab.models.backbone import Backbone, Ledger
-from lab.results.outcomes import Judged, Score
+from lab.results.outcomes import Judgement, Score
 from lab.runs import experiment
 from lab.runs.experiment import NOT_KEPT, Experiment, spread
 from lab.runs.run import Episode
@@ -155,10 +155,10 @@ class PredictionExperiment(Experiment):
         malformed = sum(trajectory["malformed"] for trajectory in trajectories)
         return {"trajectories": trajectories, "malformed": malformed}
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         """The pair's EPIC distance, as Table 1 has it: smaller is closer."""
         (score,) = self.scores({episode.task: episode})
-        return Judged(score.value, super().judged(episode).reason)
+        return Judgement(score.value, super().judged(episode).reason)
 
     def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
         """The distance of each pair, all embedded in one batch. Domains count alike."""

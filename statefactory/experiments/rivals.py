@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 from lab.machine import progress
 from lab.models import engines
 from lab.models.backbone import Backbone, Ledger
-from lab.results.outcomes import Judged
+from lab.results.outcomes import Judgement
 from lab.runs.experiment import NOT_KEPT, Experiment
 from lab.runs.run import Episode
 from lab.runs.study import Condition, Metric, Study
@@ -124,12 +124,12 @@ class Search(PredictorExperiment):
             "outcomes": episode.outcomes,
         }  # fmt: skip
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         """Success."""
         if episode.failed:
             return super().judged(episode)
         reached = bool(episode.result[SUCCESS])
-        return Judged(float(reached), "" if reached else episode.result["end"])
+        return Judgement(float(reached), "" if reached else episode.result["end"])
 
 
 def study(

@@ -17,7 +17,7 @@ from lab.models.backbone import Backbone, Ledger, by_operator
 from lab.models.connect import connect
 from lab.models.prompts import AnswerModel, Fields, Prompt
 from lab.models.rules import corruption, rule, verdict
-from lab.results.outcomes import Judged
+from lab.results.outcomes import Judgement
 from lab.runs.execution import Play, Played, play_all
 from lab.runs.experiment import Experiment
 from lab.runs.manifest import Manifest
@@ -188,9 +188,9 @@ class Shelving(Asking):
     method: ClassVar[str] = "shelving"
     metric: ClassVar[str] = "all in place"
 
-    def judged(self, episode: Episode) -> Judged:
+    def judged(self, episode: Episode) -> Judgement:
         if episode.failed:
             return super().judged(episode)
         first, shelves = int(episode.task) * self.questions, episode.result["shelves"]
         wrong = sum(shelf != box * 7 % SHELVES for box, shelf in enumerate(shelves, first))
-        return Judged(float(not wrong), f"{wrong} in the wrong place" if wrong else "")
+        return Judgement(float(not wrong), f"{wrong} in the wrong place" if wrong else "")

@@ -177,8 +177,8 @@ PLACE_WORDS = re.compile(r"\baccomm?odation|\bhotel|\blodging")
 TRIP_WORDS = re.compile(r"\borigin|\bdestination|\bdates?\b|\bbudget|\bpreference|\bwish|\btravell?er")
 
 
-class TravelSkill:
-    """A `standins.procllm.view.Skill`."""
+class TravelRules:
+    """A `standins.procllm.view.DomainRules`."""
 
     name = "travel"
 
@@ -313,4 +313,4 @@ def _look_up(piece: str, asked: Trip) -> Action:
     return Write(SOLVER, flights_program(asked, piece == RETURNING))
 
 
-SKILL = TravelSkill()
+RULES = TravelRules()

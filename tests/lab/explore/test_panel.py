@@ -16,7 +16,7 @@ from lab.models.backbone import Ledger
 from lab.models.engines import BadEngine
 from lab.models.judges import Errors
 from lab.notebooks.normalise import WIDGET, normalise
-from lab.results.outcomes import Judged
+from lab.results.outcomes import Judgement
 from lab.runs import playable, runs
 from lab.runs.experiment import BadSetting
 from lab.runs.playable import OnStep, Playable
@@ -140,8 +140,8 @@ class Crossing(Playable):
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
         return {"crossed": self.care.look or task == "road 0"}
 
-    def judged(self, episode: Episode) -> Judged:
-        return Judged(float(episode.result["crossed"]), "" if episode.result["crossed"] else "did not look")
+    def judged(self, episode: Episode) -> Judgement:
+        return Judgement(float(episode.result["crossed"]), "" if episode.result["crossed"] else "did not look")
 
     def watch(self, task: str, transcript: Transcript, seen: OnStep) -> Timeline:
         steps = (Step(title="look", verdict=self.care.look), Step(title="walk", verdict=True))

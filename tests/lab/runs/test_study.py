@@ -17,7 +17,7 @@ import pytest
 from lab.__main__ import main
 from lab.machine.faults import MissingData
 from lab.models.backbone import Ledger
-from lab.results.outcomes import Judged
+from lab.results.outcomes import Judgement
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting, Experiment
 from lab.runs.manifest import Manifest
@@ -59,8 +59,8 @@ class Sieve(Experiment):
         passed = int(task) % self.rule.every == 0 or int(task) < self.lucky * self.top
         return {"score": float(passed), "half": 0.5 * passed, "calls": 1, "tokens_in": 0}
 
-    def judged(self, episode: Episode) -> Judged:
-        return Judged(episode.result["score"])
+    def judged(self, episode: Episode) -> Judgement:
+        return Judgement(episode.result["score"])
 
 
 def share(results: Results) -> float:

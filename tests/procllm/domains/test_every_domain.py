@@ -21,9 +21,9 @@ from procllm.files import ANSWER, NOTES, OUTPUT, REQUEST, SOLVER, SPECIFICATION
 from procllm.loop import play
 from procllm.network import TOP, BadNetwork, Network
 from procllm.trajectory import Trajectory
-from standins.procllm.agent import skill_for
+from standins.procllm.agent import rules_for
 from standins.procllm.noise import corrupt_text
-from standins.procllm.view import Judgement, Skill, View, note, sections
+from standins.procllm.view import DomainRules, Judgement, View, note, sections
 
 PARTS = {
     "travel": ("Flight 1", "Flight 2", "Hotel"), "recipes": ("format", "in the book", "can be made"),
@@ -46,8 +46,8 @@ def instances(name: str, count: int = 3, seed: int = 0) -> list[Instance]:
     return domain(name).instances(count, seed=seed, **({"data": "synthetic"} if name == "travel" else {}))
 
 
-def skill(name: str) -> Skill:
-    known = skill_for([domain(name).specification])
+def rules(name: str) -> DomainRules:
+    known = rules_for([domain(name).specification])
     assert known is not None
     return known
 
@@ -71,7 +71,7 @@ def files_of(name: str) -> dict[str, str]:
 
 
 def judged(name: str, effect: str, files: Mapping[str, str]) -> Judgement:
-    judgement = skill(name).judge(effect, files)
+    judgement = rules(name).judge(effect, files)
     assert judgement is not None
     return judgement
 
@@ -102,7 +102,7 @@ def test_documents_cannot_pass_for_headings_of_a_prompt(name: str) -> None:
     texts = [domain(name).specification, domain(name).tools_specification, instances(name)[0].request]
     for text in filter(None, texts):
         assert text.endswith("\n") and not any(line.startswith(("***", "## ")) for line in text.split("\n"))
-    assert skill(name).name == name and bool(domain(name).tools_specification) == domain(name).solver
+    assert rules(name).name == name and bool(domain(name).tools_specification) == domain(name).solver
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -261,15 +261,15 @@ def test_right_notes_pass_and_notes_without_any_of_their_lines_do_not(name: str,
 def test_notes_on_documents_are_not_the_skills_to_judge(name: str) -> None:
     methods = domain(name).network.methods
     noting = [method.effect for method in methods if method.task.startswith(("take notes", "understand"))]
-    assert noting and all(skill(name).judge(effect, files_of(name) | {NOTES: ""}) is None for effect in noting)
+    assert noting and all(rules(name).judge(effect, files_of(name) | {NOTES: ""}) is None for effect in noting)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_rejected_answer_is_made_again_and_unreadable_notes_are_wiped(name: str) -> None:
     noted = sections(solved(name).notes)
     view = View(TOP, effect_of(name, TOP), noted, ("Verify",), "FAIL: no", frozenset(domain(name).paths))
-    assert getattr(skill(name).act(view), "path", "") in (ANSWER, NOTES, SOLVER)
-    wiped = skill(name).act(view._replace(sections={"request": "nothing: here"}))
+    assert getattr(rules(name).act(view), "path", "") in (ANSWER, NOTES, SOLVER)
+    wiped = rules(name).act(view._replace(sections={"request": "nothing: here"}))
     assert (getattr(wiped, "path", ""), getattr(wiped, "text", "x")) == (NOTES, "")
 
 
@@ -284,7 +284,7 @@ def test_spoiled_notes_never_stop_a_skill(name: str, slip: int, junk: str, ran: 
     output = f"Updated solver.py:\nx\nThe program printed:\n{junk}{notes}\nThe program's errors:\n" if ran else junk
     for effect in (*(method.effect for method in domain(name).network.methods), "done: think"):
         view = View(TOP, effect, sections(notes), ("Write solver.py" if ran else "Verify",), output, frozenset())
-        assert skill(name).act(view)
+        assert rules(name).act(view)
         spoiled = dict.fromkeys((NOTES, ANSWER, REQUEST, OUTPUT, SOLVER), notes)
-        skill(name).judge(effect, spoiled)
-        skill(name).judge(effect, files_of(name) | {NOTES: notes, ANSWER: junk})
+        rules(name).judge(effect, spoiled)
+        rules(name).judge(effect, files_of(name) | {NOTES: notes, ANSWER: junk})

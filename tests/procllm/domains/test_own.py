@@ -57,8 +57,8 @@ def test_a_readers_domain_takes_no_other_domain_for_its_own_whatever_its_name(mo
     for name in ("plan", "user", "e"):  # words of every specification
         repeating(name, f"This is about the word {name}.", name)
     for name in NAMES:
-        skill = agent.skill_for([domain(name).specification])
-        assert skill and skill.name == name
+        rules = agent.rules_for([domain(name).specification])
+        assert rules and rules.name == name
     blocks = domain("blocks")
     assert play(blocks, blocks.instances(1)[0], blocks.network, connected("rules")).success
 
@@ -69,9 +69,9 @@ def test_of_two_domains_with_nearly_one_specification_each_is_recognised(monkeyp
     own = [repeating(name, about.format(name), name) for name in ("yes", "no")]
     for each in own:
         assert play(each, each.instances(1)[0], each.network, connected("rules"), horizon=20).success
-        skill = agent.skill_for([each.specification.replace("without a full stop", "with a stop")])  # noise, say
-        assert skill and skill.name == each.name
-    assert agent.skill_for(["Something else altogether."]) is None
+        rules = agent.rules_for([each.specification.replace("without a full stop", "with a stop")])  # noise, say
+        assert rules and rules.name == each.name
+    assert agent.rules_for(["Something else altogether."]) is None
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ from procllm.domains.recipes import (
 from procllm.files import REQUEST, SPECIFICATION
 from procllm.network import TOP, Network, read
 from procllm.trajectory import Trajectory
-from standins.procllm.recipes import NONE, SKILL, program
+from standins.procllm.recipes import NONE, RULES, program
 
 RECIPES = domain("recipes")
 ANSWERED = RECIPES.network.task(TOP).effect
@@ -260,7 +260,7 @@ def judged(effect: str, **texts: str) -> bool | None:
     """The verdict; None if there is none. texts: of the files, by their last names."""
     paths = {path.rsplit("/", 1)[-1].split(".")[0]: path for path in RECIPES.paths}
     files = {REQUEST: some().request, SPECIFICATION: RECIPES.specification}
-    found = SKILL.judge(effect, files | {paths[name]: text for name, text in texts.items()})
+    found = RULES.judge(effect, files | {paths[name]: text for name, text in texts.items()})
     assert found is None or found.analysis
     return None if found is None else found.satisfied
 
