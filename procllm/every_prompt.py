@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from lab.models.prompts import Prompt
-from procllm.actions import legal
 from procllm.files import ANSWER_FILE, NOTES_FILE, REQUEST_FILE, SPECIFICATION_FILE
 from procllm.generation import PLANNING
 from procllm.prompts import ACTING, CHECKING, NARROWED, VERIFYING
@@ -21,12 +20,10 @@ def examples() -> Iterator[tuple[Prompt, dict[str, Any]]]:
     """A question of each operator, on synthetic text."""
     files = (SPECIFICATION_FILE, REQUEST_FILE, ANSWER_FILE, NOTES_FILE)
     effect = f"{ANSWER_FILE.path} names every guest of the request, in the order of the alphabet"
-    first = {
+    yield ACTING, {
         "files": files, "notes": "", "last_response": "", "last_commands": (), "last_output": "",
         "task": "read_request", "effect": effect,
     }  # fmt: skip
-    yield ACTING, first
-    yield NARROWED, first | {"commands": legal(dict.fromkeys(files, "some text"))}
     texts = ((REQUEST_FILE.path, "Guests: Mia, Ben, Zoe"), (ANSWER_FILE.path, "Ben, Mia, Zoe"))
     yield VERIFYING, {"effect": effect, "files": texts}
     yield CHECKING, {"effect": effect, "files": texts}

@@ -137,7 +137,7 @@ def test_it_shows_replies_answers_speed_and_price(server: ChatServer, capsys: py
     server.behave(rejects_parameters(fitting, "temperature"))
     assert main(["try", "small?temperature=0.5"]) == 0
     printed = capsys.readouterr().out
-    assert "16 of 16 questions were answered" in printed
+    assert "17 of 17 questions were answered" in printed
     assert (
         """sdp realize (sdp.travelplanner.select)
   raw     {'content': '{"choice": 1}'}
@@ -147,7 +147,7 @@ def test_it_shows_replies_answers_speed_and_price(server: ChatServer, capsys: py
     )
     assert "tokens a second, an unknown price" in printed
     assert (
-        "bound by json_schema 16; token limit: max_tokens; left out: temperature; model that answers: small-2"
+        "bound by json_schema 17; token limit: max_tokens; left out: temperature; model that answers: small-2"
         in printed
     )
 
@@ -157,7 +157,7 @@ def test_an_operator_without_answer_is_named_and_fails(server: ChatServer, capsy
     server.behave(lambda request: junk if "procllm_verify" in str(request.body) else fitting(request))
     assert main(["try", "small"]) == 1
     printed = capsys.readouterr().out
-    assert "15 of 16 questions were answered; not: procllm verify" in printed
+    assert "16 of 17 questions were answered; not: procllm verify" in printed
     assert "raw     {'content': 'I would rather talk about kites.'}" in printed
 
 
