@@ -99,7 +99,7 @@ def test_a_step_without_a_readable_answer_keeps_the_reward_before_it_and_is_coun
     server.script(answer_of(mode, 30, "the first"), bad, bad, answer_of(mode, 90))
     predictor = judge(mode)
     judged = result(predictor)
-    assert judged == {"rewards": [0.3, 0.3, 0.9], "malformed": 1}
+    assert judged == {"rewards": [0.3, 0.3, 0.9], "malformed": 1, "flags": [[], ["unread"], []]}
     assert [call.path for call in predictor.backbone.calls] == ["schema", "malformed", "schema"]
     if mode == "stateful":
         assert "Belief so far: the first" in shown(server.requests[3])

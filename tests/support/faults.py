@@ -29,6 +29,7 @@ from lab.models import client
 from lab.models.backbone import Backbone, Ledger, by_operator
 from lab.models.cache import AnswerCache
 from lab.models.connect import connect
+from lab.models.engines import SCHEMA
 from lab.runs.execution import Played, play_all
 from lab.runs.run import Episode, Run
 
@@ -159,6 +160,8 @@ def campaign(folder: Path, episodes: int, seed: int, workers: int, patience: flo
         said_at_once = patch.object(progress, "LOG_PAUSE", 0.0)
         with patch.dict(os.environ, {"OPENAI_BASE_URL": server.address}):
             backbone = connect(f"small?patience={patience}&timeout={TIMEOUT}", cache=AnswerCache(folder / "a.sqlite"))
+            # As if it had answered before: else three statuses 500 to a first question tell of a schema not taken.
+            backbone.server.takes(ASK.name, (SCHEMA,), True)
         with Once(folder / "run", manifest(episodes, "small", server.address)) as run, said_at_once:
             while run.pending():
                 try:

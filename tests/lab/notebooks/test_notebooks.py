@@ -539,6 +539,7 @@ def test_without_a_list_that_can_be_read_no_notebook_is_run_and_the_command_fail
     if text is not None:
         path.write_text(text)
     monkeypatch.setattr(expected, "expectations", partial(expected.expectations, path))
+    monkeypatch.setattr("lab.notebooks.register.faults", list)
     for module in (commands, check):
         monkeypatch.setattr(module, "execute", lambda *_: pytest.fail("a notebook was executed"))
     assert main(command) == 2
