@@ -79,7 +79,7 @@ SERVERS = {
     "preset": str,
 }
 RULES = {"seed": int, "certify": float, "reject": float, "judge": str, SHUFFLE: int}
-# No part of the sampling in a cache key: they change no answer, or are told by the address or the messages.
+# Left out of the sampling in a cache key: they change no answer, or the key has their effect (address, messages).
 OF_THE_MACHINE = ("timeout", "patience", "threads", RUNTIME, "preset", PROMPTS)
 WAITING = ("timeout", "patience")  # how long an answer is waited for: no part of a run's identity and label
 OURS = {"model", "messages", "stream", "n", "response_format", "tools", "tool_choice"}  # no `extra_body` may hold them

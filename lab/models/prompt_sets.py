@@ -194,7 +194,7 @@ def _in_form(own: type[AnswerModel], schema: str, template: str) -> type[AnswerM
         @model_validator(mode="wrap")
         @classmethod
         def _read(cls, written: Any, handler: Any) -> Any:
-            """Raises ValueError in words that can be shown to a model."""
+            """The suite's own answer. Raises ValueError; its message can be shown to the model."""
             if fault := next(Draft202012Validator(form).iter_errors(written), None):
                 raise ValueError(f"{fault.json_path}: {fault.message}")
             try:
