@@ -96,9 +96,24 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _record(options: argparse.Namespace) -> int:
+    from lab.machine.faults import Unavailable
     from lab.notebooks import commands
+    from lab.runs import planned
 
-    return commands.record(options.notebook, options.given, options.name, options.calls, options.minutes, options.reuse)
+    if not options.target:
+        print(planned.overview())
+        return 0
+    if (row := planned.plan().get(options.target)) is None:
+        given = (options.given, options.name, options.calls, options.minutes, options.reuse)
+        return commands.record(options.target, *given)
+    if options.given or options.name or options.reuse:
+        raise ValueError(f"{row.name} is played as data/recordings/{planned.PLAN} has it; drop -p, --name, --reuse")
+    try:
+        print(planned.record(row, options.calls, options.minutes))
+    except Unavailable as error:
+        print(f"error: {visible(str(error))}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def _check(options: argparse.Namespace) -> int:

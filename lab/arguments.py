@@ -104,11 +104,12 @@ COMMANDS = {
             argument("--in-place", action="store_true",
                      help="refresh the committed notebooks and figures/; all notebooks if none is named"),
         )),
-        Command("record", "run a notebook on a model, and keep its answers for `replay:`",
-                "record NOTEBOOK -p engine local --minutes 30", (
-            argument("notebook", metavar="NOTEBOOK", help="a file, or a name such as 0_tour"),
+        Command("record", "make a planned recording, or resume it; or run a notebook on a model and keep its answers",
+                "record NAME --minutes 30", (
+            argument("target", nargs="?", default="", metavar="NAME", help="a row of data/recordings/plan.yaml, none "
+                     "lists them; or a notebook: a file, or a name such as 0_tour"),
             PARAMETERS,
-            argument("--name", help="of the recording under data/recordings/ (default: from notebook and engine)"),
+            argument("--name", help="of a notebook's recording (default: from notebook and engine)"),
             argument("--calls", type=whole(1), metavar="N",
                      help="begin no further episode after so many model calls that the cache did not answer"),
             argument("--minutes", type=time, metavar="M", help="begin no further episode after so many minutes"),

@@ -219,10 +219,12 @@ def _cut(parts: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return {"cut": count} if count else {}
 
 
-def record(results: Results[Any], rows: pd.DataFrame, usage: pd.DataFrame) -> None:
-    """Save a run as a recording, if `python -m lab record` runs the notebook. usage: its `costs`."""
+def record(
+    results: Results[Any], rows: pd.DataFrame, usage: pd.DataFrame, sitting: recordings.Sitting | None = None
+) -> None:
+    """Save a run as a recording, if `python -m lab record` plays it. usage: its `costs`."""
     scores = score_lines(results)
-    recordings.save(results.folder, rows, usage, list(results.episodes), scores=scores)
+    recordings.save(results.folder, rows, usage, list(results.episodes), scores=scores, sitting=sitting)
 
 
 def by_group(

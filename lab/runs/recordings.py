@@ -6,11 +6,12 @@
     data/recordings/NAME/scores.csv        the score of each task under each condition, where single tasks have one
     data/recordings/NAME/usage.csv         calls, tokens, seconds and parse paths by operator
 
+One that is not finished has its manifest and its answers alone: nothing is concluded from a part of the tasks.
 Rows that no model's answers made, but files that are not on every machine, are kept as manifest and rows alone, with
 paired.csv where comparisons task by task are kept as well.
 
-`python -m lab record NOTEBOOK -p engine local` makes one, `replay:NAME` serves it, and notebooks show its rows. One
-that is not finished, because its budget was spent, goes on from its own files, in any clone.
+`python -m lab record` makes one, `replay:NAME` serves it, and notebooks show its rows. One that is not finished,
+because its budget was spent, goes on from its own files, in any clone.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -47,7 +48,22 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PAIRED, SCORES = "paired.csv", SUFFIX[1:]
+RECORDED = {"rows.csv", "usage.csv", PAIRED, SCORES}
 COUNTED = ("calls", "tokens in", "tokens out", "seconds")  # columns of usage.csv that every recording has
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """One of the runs that a recording was made in. minutes: of the clock. calls: of the model, without cached ones."""
+
+    date: str
+    minutes: float
+    calls: int
+
+    @classmethod
+    def of(cls, minutes: float, calls: int) -> Sitting:
+        """One that ends now."""
+        return cls(datetime.date.today().isoformat(), round(minutes, 1), calls)
 
 
 @dataclass(frozen=True)
@@ -56,7 +72,8 @@ class Recording:
     model took for the answers; 0 where nobody kept them.
 
     run: the digest of the run whose rows alone are kept. sha256: of its other files, by name; a recording of before
-    they were noted has none. prompts: the digests of the suite's prompts that it answers, by name.
+    they were noted has none. prompts: the digests of the suite's prompts that it answers, by name. sittings: those it
+    was made in, where they were noted.
     """
 
     method: str
@@ -72,6 +89,12 @@ class Recording:
     run: str = ""
     sha256: Mapping[str, str] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
+    sittings: tuple[Sitting, ...] = ()
+
+    @property
+    def hours(self) -> float:
+        """Of the clock, over all sittings; 0 where nobody noted them."""
+        return sum(sitting.minutes for sitting in self.sittings) / 60
 
     @property
     def whole(self) -> bool:
@@ -120,12 +143,12 @@ def _to_cache(served: Replay) -> int:
 
 def save(
     run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], name: str = "",
-    scores: pd.DataFrame | None = None,
+    scores: pd.DataFrame | None = None, sitting: Sitting | None = None,
 ) -> Path | None:  # fmt: skip
     """Save a run folder and its finished rows as a recording, in place of an earlier one of that name.
 
     name: by default the one that `lab record` gave; None is returned, and nothing written, outside of it.
-    tasks: ids of the tasks that were played. scores: those of `lab.results.stored`.
+    tasks: ids of the tasks that were played. scores: those of `lab.results.stored`. sitting: the one that ends.
     Raises FileNotFoundError for a run that kept no answers, DamagedFile for one that lost some.
     """
     name = name or os.environ.get(RECORDING, "")
@@ -138,20 +161,26 @@ def save(
         raise damaged(aside, "these answers of the run are lost, so that it cannot be recorded", remedy)
     answers = {answer["request"]: answer for answer in read_lines(run / ANSWERS)}  # the last of a repeated request
     lines = "".join(json.dumps(answers[request], sort_keys=True) + "\n" for request in sorted(answers))
-    files = {
-        PACKED: gzip.compress(lines.encode(), 9, mtime=0),
-        "rows.csv": rows.to_csv(index=False).encode(),
-        "usage.csv": usage.to_csv(index=False).encode(),
-    }
-    if scores is not None and len(scores):
-        files[SCORES] = scores.assign(run=f"replay:{name}").to_csv(index=False).encode()
     held = Manifest.read(run)
+    files = {PACKED: gzip.compress(lines.encode(), 9, mtime=0)}
+    if len(tasks) >= len(held.tasks):
+        files |= {"rows.csv": rows.to_csv(index=False).encode(), "usage.csv": usage.to_csv(index=False).encode()}
+        if scores is not None and len(scores):
+            files[SCORES] = scores.assign(run=f"replay:{name}").to_csv(index=False).encode()
     noted = {key: getattr(held, key) for key in ("method", "engine", "address", "parameters", "code", "surroundings")}
     seconds = round(sum(answer.get("seconds", 0.0) for answer in answers.values()), 3)
     asked = {answer["prompt"] for answer in answers.values()}
     prompts = {prompt: digest for prompt, digest in sorted(digests(parse(held.engine)).items()) if prompt in asked}
     more = {"tasks": tasks, "planned": len(held.tasks), "seconds": seconds, "prompts": prompts}
+    more |= {"sittings": [asdict(each) for each in (*_sittings(name), sitting) if each]}
     return _save(name, files, noted | more)
+
+
+def _sittings(name: str) -> tuple[Sitting, ...]:
+    """Of the unfinished recording of that name, which is gone on with."""
+    path = recordings_folder() / name / MANIFEST
+    earlier = read_json(path, Recording) if path.exists() else None
+    return earlier.sittings if earlier and not earlier.whole and not void(name) else ()
 
 
 def save_rows(name: str, rows: pd.DataFrame, about: Mapping[str, Any], paired: pd.DataFrame | None = None) -> Path:
@@ -169,6 +198,8 @@ def _save(name: str, files: Mapping[str, bytes], about: Mapping[str, Any]) -> Pa
     target, sums = recordings_folder() / name, {file: hashlib.sha256(data).hexdigest() for file, data in files.items()}
     for file, data in files.items():
         write_atomically(target / file, data)
+    for file in (RECORDED - files.keys()) if target.exists() else ():  # of an earlier recording of that name
+        (target / file).unlink(missing_ok=True)
     whole = {**about, "date": datetime.date.today().isoformat(), "sha256": sums}
     write_atomically(target / MANIFEST, json.dumps(whole, indent=1).encode())
     return target
@@ -202,8 +233,8 @@ def void(name: str) -> str:
 
 
 def names(method: str) -> list[str]:
-    """The recordings of a run method that are not void."""
-    return [name for name, recording in manifests().items() if recording.method == method and not void(name)]
+    """The finished recordings of a run method that are not void."""
+    return [name for name, made in manifests().items() if made.method == method and made.whole and not void(name)]
 
 
 def rows(method: str) -> pd.DataFrame:
@@ -241,10 +272,12 @@ def read_usage(name: str, recording: Recording) -> pd.DataFrame:
 
 
 def read_all(method: str, read: Callable[[str, Recording], T]) -> list[T]:
-    """What `of` makes of every recording of a run method, by name and manifest; a damaged or void one is left out."""
+    """What `of` makes of every finished recording of a run method, by name and manifest; a damaged or void one is left
+    out.
+    """
     results = []
     for name, recording in manifests().items():
-        if recording.method == method:
+        if recording.method == method and recording.whole:
             with _left_out():
                 if why := void(name):
                     _say(f"a recording is left out: {why}")
@@ -271,8 +304,7 @@ def _rows(name: str, recording: Recording) -> pd.DataFrame:
     path = recordings_folder() / name / "rows.csv"
     needed = ("method", "backbone", "metric", "value", "evidence")
     table = read_table(path, needed, tables.NUMBERS, recording.sha256.get(path.name, ""))
-    part = f", {recording.played} tasks" if len(recording.tasks) < recording.planned else ""
-    source = f"recording {name}{part}, {_model(recording)}, {recording.date}"
+    source = f"recording {name}, {_model(recording)}, {recording.date}"
     table = table.assign(source=source).reindex(columns=tables.COLUMNS)  # of before outcomes were counted: without them
     return table.assign(data=recording.parameters.get("data", ""))
 

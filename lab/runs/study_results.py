@@ -88,9 +88,9 @@ class Results(experiment.Results[Any]):
         """Calls, tokens and seconds by benchmark, condition and operator."""
         return collecting.costs(self, lambda task: {"dataset": entry(task).dataset, "method": entry(task).method})
 
-    def record(self) -> None:
-        """Save the run as a recording, if `python -m lab record` runs the notebook."""
-        collecting.record(self, self.frame(), self.costs())
+    def record(self, sitting: recordings.Sitting | None = None) -> None:
+        """Save the run as a recording, if `python -m lab record` plays it. sitting: the one that ends."""
+        collecting.record(self, self.frame(), self.costs(), sitting)
 
     def keep(self, name: str, played: str) -> None:
         """Keep the rows of a run that takes too long for a notebook, and its contrasts, as the recording `name`.

@@ -119,6 +119,10 @@ class Results(experiment.Results[Setup]):
             for step, episode in self.episodes.items()
         }
 
+    def record(self, sitting: recordings.Sitting | None = None) -> None:
+        """Save the run as a recording, if `python -m lab record` plays it: hashes and verdicts, and no text."""
+        collecting.record(self, frame(self), collecting.costs(self), sitting)
+
 
 class Counted(NamedTuple):
     """Steps as an audit counts them, each of shape (steps,). task: the question that a step is of."""
@@ -255,11 +259,6 @@ def errors_of(rows: pd.DataFrame) -> dict[str, judges.Errors]:
     """Backbone -> its two rates as shares, from rows with both."""
     rates = rows[rows["metric"].isin((CERTIFY, REJECT))].pivot_table("value", "backbone", "metric", sort=False)
     return {str(name): judges.Errors(row[CERTIFY] / 100, row[REJECT] / 100) for name, row in rates.iterrows()}
-
-
-def record(results: Results) -> None:
-    """Save the run as a recording, if `python -m lab record` runs the notebook: hashes and verdicts, and no text."""
-    collecting.record(results, frame(results), collecting.costs(results))
 
 
 def draw_rates(rows: pd.DataFrame, metrics: Sequence[str], ours: str) -> Figure:
