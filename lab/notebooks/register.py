@@ -18,7 +18,7 @@ from lab.results import floors, tables
 from lab.results.claims import STRICT, BadClaim, Claim, Finding
 from lab.results.judging import evaluate
 from lab.results.stored import Stored
-from lab.runs import recordings
+from lab.runs import planned, recordings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,9 +97,11 @@ def papers(folder: Path = FOLDER) -> list[Paper]:
 
 def judge(register: Sequence[Paper], stored: Stored) -> list[PaperFindings]:
     """Every paper's claims with their verdicts."""
+    pending = planned.pending()
     return [
         PaperFindings(
-            paper, tuple(evaluate(paper.claims, tables.published_cells(paper.published), stored, recordings.void))
+            paper,
+            tuple(evaluate(paper.claims, tables.published_cells(paper.published), stored, recordings.void, pending)),
         )
         for paper in register
     ]

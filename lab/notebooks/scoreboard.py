@@ -66,7 +66,7 @@ def tiles(judged: Sequence[PaperFindings]) -> pd.DataFrame:
                 f"placebo or null model, {asked[TOO_SMALL]} too small"
             ],
             "largest model": [f"here {here}; in the papers {there}"],
-            "not run": [f"{free[NOT_RUN]}"],
+            "not run": [f"{free[NOT_RUN] + asked[NOT_RUN]}"],
         }
     )
 
@@ -373,7 +373,7 @@ def found(judged: Sequence[PaperFindings]) -> list[str]:
         f"{words[AGREES]} agree with the paper and {words[OPPOSES]} oppose it; in {matched} a placebo or a null model "
         f"does as well, and in {words[TOO_SMALL]} n is too small.",
         _named("The claims that agree", agreeing) + " " + _named("Those that oppose", opposing),
-        f"{free[NOT_RUN]} claims need a model or data that is not at hand and were not run.",
+        f"{count(every)[NOT_RUN]} claims need a model, data or a recording that is not at hand, and were not run.",
     ]
 
 

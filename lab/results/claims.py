@@ -6,7 +6,7 @@ A claim is declared once, in `data/claims/PAPER.yaml`. It rests on exactly one o
     row        a row of a stored results table, free of a model
     contrast   the per-task scores of two conditions, answered by a real model
 
-or on nothing yet, which is NOT RUN. What the verdicts mean:
+or on nothing yet, or on a recording that is planned, which is NOT RUN. What the verdicts mean:
 
     REPRODUCED · DIFFERENT     of a figure or row: within the stated margin of the published value, or outside it
     TOO SMALL                  n cannot tell: neither of the above, or no direction shown
@@ -79,8 +79,8 @@ class Row:
 class Contrast:
     """Two conditions of a benchmark on the same tasks, the first less the second, answered by one model.
 
-    engine: the label of who answers both; less_engine: of the second, where it is another. placebo: a condition of the
-    same engine.
+    benchmark: several, "A, B", are compared over the tasks of all. engine: the label of who answers both; less_engine:
+    of the second, where it is another. placebo: a condition of the same engine.
     """
 
     __pydantic_config__ = STRICT

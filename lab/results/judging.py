@@ -43,12 +43,22 @@ if TYPE_CHECKING:
 Voided = Callable[[str], str]  # a recording's name -> why it is void, "" if it is not
 
 
-def evaluate(claims: Sequence[Claim], published: pd.DataFrame, stored: Stored, voided: Voided) -> list[Finding]:
+def evaluate(
+    claims: Sequence[Claim], published: pd.DataFrame, stored: Stored, voided: Voided,
+    planned: Mapping[str, str] | None = None,
+) -> list[Finding]:  # fmt: skip
     """Every claim with its verdict, in order.
 
-    published: the paper's file (`tables.published_cells`). Contrasts of one item are one family of Holm's correction.
+    published: the paper's file (`tables.published_cells`). planned: claim -> why it is not run yet: its recording is
+    planned, or not whole. Contrasts of one item are one family of Holm's correction.
     """
-    pairs = {claim.id: _compared(claim.contrast, stored, voided) for claim in claims if claim.contrast}
+    pairs = {
+        claim.id: Verdict(NOT_RUN, planned[claim.id])
+        if planned and claim.id in planned
+        else _compared(claim.contrast, stored, voided)
+        for claim in claims
+        if claim.contrast
+    }
     adjusted = _by_holm(claims, pairs)
     findings = []
     for claim in claims:
@@ -159,7 +169,7 @@ def _compared(contrast: Contrast, stored: Stored, voided: Voided) -> Compared | 
     controls = [contrast.side(contrast.placebo)] if contrast.placebo else []
     both: list[Scores] = []
     for side in (*sides, *controls):
-        scores = stored.scores.get(side)
+        scores = stored.of(side)
         if scores is None:
             return Verdict(MISSING, f"no scores of {', '.join(side)} are stored")
         if scores.run.startswith("replay:") and (why := voided(scores.run.removeprefix("replay:"))):
@@ -197,8 +207,8 @@ def _of_contrast(claim: Claim, pair: Compared, p: float, stored: Stored) -> Find
     )  # fmt: skip
     placebo = None
     if name := pair.contrast.placebo:
-        scores = stored.scores[pair.contrast.side(name)]
-        if not pair.tasks.keys() <= scores.values.keys():
+        scores = stored.of(pair.contrast.side(name))
+        if not scores or not pair.tasks.keys() <= scores.values.keys():
             # Without it the claim could only look better than it is.
             return _missing(claim, f"its placebo {name!r} is not stored on the same tasks")
         placebo = _control(claim, pair, scores)
@@ -252,13 +262,8 @@ def _headroom(claim: Claim, pair: Compared, null: _Control, stored: Stored) -> f
 
 def _same_tasks(pair: Compared, stored: Stored, role: str) -> list[Scores]:
     """The scores of a role on the contrast's benchmark that cover its tasks."""
-    return [
-        scores
-        for side, scores in stored.scores.items()
-        if scores.role == role
-        and side.benchmark == pair.contrast.benchmark
-        and pair.tasks.keys() <= scores.values.keys()
-    ]
+    agents = stored.agents(pair.contrast.benchmark, role)
+    return [scores for scores in agents if pair.tasks.keys() <= scores.values.keys()]
 
 
 def _scaled(interval: Interval, scale: float) -> Interval:

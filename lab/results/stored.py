@@ -58,7 +58,10 @@ class Reported(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One condition of a benchmark as one engine answered it: a side of a paired contrast."""
+    """One condition of a benchmark as one engine answered it: a side of a paired contrast.
+
+    benchmark: several, "A, B", stand for the tasks of all of them.
+    """
 
     benchmark: str
     condition: str
@@ -169,6 +172,28 @@ class Stored:
                 if known is None or len(scores.values) > len(known.values):
                     largest[scores.side] = scores
         return largest
+
+    def of(self, side: Side) -> Scores | None:
+        """The scores of a side; None where they, or those of one of its benchmarks, are not stored.
+
+        Tasks of several benchmarks are named "A/task".
+        """
+        names = side.benchmark.split(", ")
+        parts = {name: self.scores.get(side._replace(benchmark=name)) for name in names}
+        found = {name: scores for name, scores in parts.items() if scores}
+        if len(found) < len(names):
+            return None
+        first = next(iter(found.values()))
+        if len(names) == 1:
+            return first
+        values = {f"{name}/{task}": value for name, scores in found.items() for task, value in scores.values.items()}
+        return first._replace(side=side, values=values)
+
+    def agents(self, benchmark: str, role: str) -> list[Scores]:
+        """The scores of a role on a benchmark, or on each of several, "A, B"."""
+        first = benchmark.split(", ")[0]
+        sides = [side for side, scores in self.scores.items() if side.benchmark == first and scores.role == role]
+        return [scores for side in sides if (scores := self.of(side._replace(benchmark=benchmark)))]
 
 
 def _replaces(own: Reported, committed: Reported) -> bool:

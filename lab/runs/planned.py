@@ -92,6 +92,12 @@ def plan() -> dict[str, Planned]:
     return {row.name: row for row in rows}
 
 
+def pending() -> dict[str, str]:
+    """Claim -> why it is not run: its recording is planned, or not whole. A void one is no plan."""
+    rows = [row for row in plan().values() if row.state not in ("whole", "void")]
+    return {claim: f"recording {row.name}: {row.state}" for row in rows for claim in row.claims}
+
+
 def record(row: Planned, calls: int | None = None, minutes: float | None = None) -> str:
     """Record a row, or go on with it, within a budget; what it came to. Ctrl-C loses no answer: the cache has them.
 

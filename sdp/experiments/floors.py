@@ -22,6 +22,7 @@ def trips() -> Panel:
     return Panel(
         floors(acting, listed=False)
         | {FIRST: null[FIRST], LAST: null[LAST], RANDOM: null[RANDOM]}
+        | {f"{FIRST}, shuffled": travelplanner.Setup(engine=f"{FIRST}?shuffle=1")}
         | {f"{PLACEBO}, {name}": travelplanner.Setup(engine=name, placebo=0.0) for name in (FIRST, RANDOM)}
         | {EXPERT: acting_worlds.TravelPlanner(engine=ORACLE)}
     )

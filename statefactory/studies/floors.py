@@ -8,13 +8,10 @@ from statefactory.studies.table1 import MONOTONIC, STUDY
 
 
 def rewards() -> Panel:
-    """A judge that is asked at every step, answered by null models, and rewards that count the steps.
-
-    Some pairs of each domain by default: of all, 1,227 official ones, random rewards take minutes.
-    """
+    """A judge that is asked at every step, answered by null models, and rewards that count the steps."""
     judge, _ = MODES["judge_intuitive"]
     judged = {CONSTANT: FIRST, RANDOM: RANDOM}
     agents = {name: STUDY.trial(engine=engine, conditions=(judge,)) for name, engine in judged.items()}
     counting = {"monotonic": STUDY.trial(engine=FIRST, conditions=(MONOTONIC.name,))}
     lacks = {FIRST: "the first of a judge's scores is the constant 0", LAST: "its last one is the constant 100"}
-    return Panel(agents | counting, "", top=0.0, lower=True, scale=1, limit=50, lacks=lacks)
+    return Panel(agents | counting, "", top=0.0, lower=True, scale=1, lacks=lacks)

@@ -95,6 +95,25 @@ def test_a_control_that_played_other_tasks_or_is_void_is_none(shelf: Path) -> No
     assert finding.verdict.word == "MISSING" and "its placebo 'A, placebo' is not stored" in finding.verdict.detail
 
 
+def test_several_benchmarks_are_compared_over_the_tasks_of_all_and_so_are_their_nulls(shelf: Path) -> None:
+    nulls = [scores("first", 6, role="floor", engine="first"), scores("last", 9, role="floor", engine="last")]
+    here = [scores("A", 20), scores("B", 4), *nulls]
+    there = [frame.assign(benchmark="V") for frame in (scores("A", 8), scores("B", 4), nulls[0])]
+    both = claim(contrast=Contrast(benchmark="W, V", of="A", less="B", engine=MODEL))
+    stored.write_scores("book", here)
+    assert found(shelf, both)[0].verdict.word == "MISSING", "one of them is not stored"
+    stored.write_scores("book", [*here, *there])
+    (finding,) = found(shelf, both)
+    assert finding.n == 48 and finding.sides == pytest.approx((100 * 28 / 48, 100 * 8 / 48))
+    assert finding.null and finding.null[0] == "first", "the other played one of them"
+
+
+def test_a_claim_whose_recording_is_planned_is_not_run(shelf: Path) -> None:
+    stored.write_scores("book", [scores("A", 20), scores("B", 4)])
+    (waits,) = evaluate([contrast()], CELLS, Stored(str(shelf)), str, {"c": "recording tiny: 2 of 24"})
+    assert waits.verdict == ("NOT RUN", "recording tiny: 2 of 24") and not waits.on_a_model and not waits.faulty
+
+
 def test_few_tasks_state_no_direction_and_rules_have_none(shelf: Path) -> None:
     stored.write_scores("book", [scores("A", 24), scores("B", 0), scores("R", 24, engine="rules")])
     (small,) = found(shelf, contrast(least=25))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
@@ -14,13 +15,15 @@ import pytest
 
 from asking import ASK
 from chat_server import ChatServer, Request, Response, answer
+from lab.__main__ import main
 from lab.machine.faults import DamagedFile, Unavailable
 from lab.machine.paths import recordings_folder
 from lab.models.backbone import MalformedAnswer
 from lab.models.cache import RECORDING, AnswerCache
 from lab.models.connect import _connected, connected
 from lab.models.replay import MissingRun
-from lab.runs import budget, recordings
+from lab.notebooks import register
+from lab.runs import budget, planned, recordings
 from lab.runs.budget import Budget, BudgetSpent
 from lab.runs.collecting import collect
 from lab.runs.study_results import Results
@@ -130,8 +133,8 @@ def test_an_unfinished_recording_goes_on_in_another_clone_and_asks_nothing_twice
     allow(monkeypatch, Budget(calls=1))
     server.behave(rarely_malformed())
     run(tmp_path, "here", "model-h").record()
-    assert "recording first, 1 of 3 tasks, " in recordings.rows(STUDY.name)["source"].iloc[0]
-    assert recordings.names(STUDY.name) == ["first"]
+    assert {path.name for path in wanted.iterdir()} == {"manifest.json", "answers.jsonl.gz"}
+    assert recordings.rows(STUDY.name).empty and recordings.names(STUDY.name) == [], "a part of the tasks says nothing"
     allow(monkeypatch, Budget())
     whole, asked = run(tmp_path, "here", "model-h"), server.count
     monkeypatch.setenv("LAB_CACHE", str(tmp_path / "another.sqlite"))
@@ -170,6 +173,47 @@ def test_another_run_reuses_what_was_recorded_and_asks_for_the_rest_alone(
     assert known > 0 and server.count - before == anew - known
     with pytest.raises(MissingRun, match="first"):
         recordings.reuse("firs")
+
+
+PLANNED = """
+- {name: first, tier: 1, study: sdp-table2, engine: model-p, conditions: [SDP], limit: 3, data: synthetic, workers: 1,
+   hours: 1, claims: [some-claim]}
+"""
+
+
+@pytest.mark.slow
+def test_a_planned_row_is_recorded_in_sittings_and_its_claims_wait_for_the_last(
+    wanted: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted.parent.mkdir()
+    (wanted.parent / planned.PLAN).write_text(PLANNED)
+    assert planned.pending() == {"some-claim": "recording first: planned"}
+    states = []
+    for calls in (1, 1, 0):
+        budget.of_environment.cache_clear()  # of a process, and each sitting has its own
+        assert main(["record", "first", *(["--calls", str(calls)] if calls else [])]) == 0
+        states.append(planned.plan()["first"].state)
+    assert states == ["1 of 3", "2 of 3", "whole"] and planned.pending() == {}
+    made = planned.plan()["first"].recording
+    assert made and [sitting.calls > 0 for sitting in made.sittings] == [True] * 3
+    assert recordings.names("sdp-table2") == ["first"] and (wanted / "scores.csv").exists()
+    assert main(["record"]) == 0
+    assert re.search(r"first +1 +sdp-table2 +model-p +3 +whole", capsys.readouterr().out)
+    assert main(["record", "first", "--name", "other"]) == 2
+    assert "drop -p, --name, --reuse" in capsys.readouterr().err
+
+
+def test_a_plan_that_makes_no_sense_is_named(wanted: Path) -> None:
+    wanted.parent.mkdir()
+    (wanted.parent / planned.PLAN).write_text(PLANNED.replace("tier", "colour"))
+    with pytest.raises(DamagedFile, match="plan.yaml is damaged.*tier"):
+        planned.plan()
+
+
+def test_every_committed_row_of_the_plan_can_be_played_and_its_claims_are_registered() -> None:
+    rows, known = planned.plan(), {claim.id for paper in register.papers() for claim in paper.claims}
+    assert rows and {claim for row in rows.values() for claim in row.claims} <= known
+    assert all(replace(row, data="synthetic").experiment().operators() for row in rows.values())
 
 
 def test_a_budget_that_allows_nothing_says_so(wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,22 +256,10 @@ def test_a_run_that_lost_answers_is_not_recorded(wanted: Path, tmp_path: Path) -
     assert not wanted.exists()
 
 
-# Made with prompts of before; they count for nothing until they are made again, and the register shows VOID.
-AWAITED = {
-    "table3_assistantbench-local-openvino",
-    "table4_scienceworld-local-openvino",
-    "table5_multihop-hotpotqa-local-openvino",
-    "table5_multihop-hotpotqa-local-qwen2.5-coder-1.5b-openvino",
-    "table5_multihop-musique-local-openvino",
-    "table5_multihop-musique-local-qwen2.5-coder-1.5b-openvino",
-    "tables2to5_agents-hotpotqa-local-openvino",
-}
-
-
 def test_the_prompts_of_committed_recordings_are_worded_as_they_were_when_recorded() -> None:
     recorded = recordings.manifests()
     assert any(about.prompts for about in recorded.values())
-    assert {name for name in recorded if recordings.void(name)} == AWAITED
+    assert [why for name in recorded if (why := recordings.void(name))] == []
 
 
 def test_the_files_of_committed_recordings_are_those_of_their_manifests() -> None:
