@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lab.machine import progress
@@ -60,6 +60,10 @@ class Planned:
         if isinstance(declared, type):
             return declared(**settings, **self.options)
         return declared.trial(**settings, benchmarks=self.benchmarks, conditions=self.conditions, options=self.options)
+
+    def answered_by(self, engine: str) -> Planned:
+        """The same row with another engine: a model, or `replay:` with the name of a recording."""
+        return replace(self, engine=engine)
 
     @property
     def recording(self) -> Recording | None:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from lab.results.statistics import Interval
 from lab.runs import experiment
+from lab.runs.run import Episode
 from lab.runs.study_results import Results
 from sdp.anatomy import evidence_never_shown, rejected_first
 from sdp.experiments.certifying import OF_PAIRS, paired
@@ -68,6 +69,52 @@ def loop_counts(*runs: Results) -> pd.DataFrame:
                      "share, %": _percent(lost, 0)}  # fmt: skip
         lines.append(line | labels(results))
     return pd.DataFrame(lines)
+
+
+MALFORMED, OPEN, CERTIFIED = "malformed answer", "no certificate of the goal", "wrong certificate"
+
+
+def failures(*runs: Results) -> pd.DataFrame:
+    """A row a run, benchmark and variant of SDP: how many episodes were right, and where the others failed.
+
+    Malformed: an answer, or a plan at the end, that could not be read. No certificate: the loop stopped before the goal
+    was certified, and a last answer was forced, if any. Wrong certificate: the goal was certified, and the score is
+    below 1.
+    """
+    lines = []
+    for results, (dataset, name) in ((run, part) for run in runs for part in run.parts if part[1] in loops(run)):
+        scores, episodes = results.scores_of(dataset, name), results.of(dataset, name)
+        kinds = [_failure(episodes[task]) for task, score in scores.items() if score < 1]
+        counts = {kind: kinds.count(kind) for kind in (MALFORMED, OPEN, CERTIFIED)}
+        right = len(scores) - len(kinds)
+        lines.append({"dataset": dataset, "method": name, "n": len(scores), "right": right, **counts, **labels(results)})
+    return pd.DataFrame(lines)
+
+
+def _failure(episode: Episode) -> str:
+    """Where an episode whose score is below 1 failed."""
+    if episode.failed:
+        return MALFORMED
+    trajectory = Trajectory.from_json(episode.result["trajectory"])
+    return {"goal": CERTIFIED, "malformed plan": MALFORMED}.get(trajectory.end, OPEN)
+
+
+def skeleton(results: Results, dataset: str, method: str, task: str) -> pd.DataFrame:
+    """An episode of SDP without its texts, an attempt a row: plan, predicate, verdict, tokens.
+
+    For benchmarks whose texts are not to be shown.
+    """
+    trajectory = Trajectory.from_json(results.of(dataset, method)[task].result["trajectory"])
+    return pd.DataFrame(
+        {
+            "attempt": number,
+            "plan": attempt.plan,
+            "predicate": f"{attempt.position + 1} of {len(trajectory.plans[attempt.plan].predicates)}",
+            "verdict": f"{attempt.k} certified" if attempt.k else "rejected",
+            "tokens": attempt.cost.tokens_in + attempt.cost.tokens_out,
+        }
+        for number, attempt in enumerate(trajectory.attempts, start=1)
+    ).assign(**labels(results))
 
 
 def _percent(share: dict[str, float], decimals: int) -> str:

@@ -1,0 +1,156 @@
+"""What a small model shows: the planned recordings (lab/runs/planned.py) with their claims, costs and replays.
+
+Every word and number comes from the register and from recordings; a row that is not whole is listed as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lab.machine import progress
+from lab.machine.faults import MissingData
+from lab.machine.paths import recordings_folder
+from lab.machine.reading import read_table
+from lab.notebooks import register, scoreboard
+from lab.notebooks.register import PaperFindings
+from lab.results.claims import BY_NULL, BY_PLACEBO, NOT_RUN, Finding, count
+from lab.results.exports import EMPTY
+from lab.results.statistics import Interval, smallest_difference
+from lab.results.verdicts import AGREES, OPPOSES, TOO_SMALL, signed
+from lab.runs import planned, recordings
+from lab.runs.collecting import collect
+from lab.runs.experiment import BadSetting
+from lab.runs.planned import Planned
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEADING = 4  # sentences on single claims, behind the one that counts them
+
+
+def findings(judged: Sequence[PaperFindings]) -> list[Finding]:
+    """The claims of the planned rows, in their order; those that belong to several rows once."""
+    known = {finding.claim.id: finding for finding in scoreboard.findings(judged)}
+    ids = dict.fromkeys(claim for row in planned.plan().values() for claim in row.claims)
+    return [known[name] for name in ids]
+
+
+def sentences(judged: Sequence[PaperFindings]) -> list[str]:
+    """What there is to cite: how the planned claims came out, then the primary claim of each row that was run."""
+    every = findings(judged)
+    words = count(every)
+    run = len(every) - words[NOT_RUN]
+    model = scoreboard.largest({finding.model for finding in every if finding.on_a_model})
+    first = (
+        f"Of {len(every)} planned claims on a small model, {run} were run ({model}): {words[AGREES]} agree with the papers "
+        f"and beat placebo and null model, {words[OPPOSES]} oppose them, {words[BY_PLACEBO] + words[BY_NULL]} are matched "
+        f"by a placebo or null model, and for {words[TOO_SMALL]} n is too small."
+    )
+    known = {finding.claim.id: finding for finding in every}
+    primary = dict.fromkeys(row.claims[0] for row in planned.plan().values() if row.claims)
+    ran = [known[name] for name in primary if known[name].on_a_model]
+    return [first, *(scoreboard.sentence(finding) for finding in ran[:LEADING])]
+
+
+def comparisons(judged: Sequence[PaperFindings]) -> pd.DataFrame:
+    """A row a planned claim: the paired difference beside placebo and strongest null model, and its verdict.
+
+    smallest: the difference that this n would have shown, from the width of the interval.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "claim": finding.claim.says,
+            "difference [95 %], n": _difference(finding),
+            "placebo instead": signed(finding.placebo) if finding.placebo else EMPTY,
+            "null model instead": f"{signed(finding.null[1])} ({finding.null[0]})" if finding.null else EMPTY,
+            "smallest": _smallest(finding),
+            "verdict": finding.verdict.word,
+        }
+        for finding in findings(judged)
+    )
+
+
+def _difference(finding: Finding) -> str:
+    if not isinstance(finding.here, Interval):
+        return finding.verdict.detail
+    return f"{signed(finding.here)}, {finding.n}"
+
+
+def _smallest(finding: Finding) -> str:
+    return f"{smallest_difference(finding.here):.2g}" if isinstance(finding.here, Interval) else EMPTY
+
+
+def costs() -> pd.DataFrame:
+    """A row a planned recording: state, episodes, calls, tokens, unreadable and cut answers in percent, hours."""
+    import pandas as pd
+
+    return pd.DataFrame([_cost(row) for row in planned.plan().values()])
+
+
+def _cost(row: Planned) -> dict[str, Any]:
+    made = row.recording
+    line: dict[str, Any] = {"recording": row.name, "state": row.state, "planned hours": row.hours}
+    if made is None:
+        return line
+    line |= {"hours": round(made.hours, 1), "sittings": len(made.sittings)}
+    if not made.whole:
+        return line
+    used = recordings.read_usage(row.name, made)
+    calls = int(used["calls"].sum())
+    malformed = used["paths"].str.extract(r"malformed (\d+)")[0].astype(float).sum()
+    return line | {
+        "episodes": len(made.tasks),
+        "calls": calls,
+        "tokens": int(used["tokens in"].sum() + used["tokens out"].sum()),
+        "malformed, %": 100 * malformed / calls,
+        "cut, %": 100 * used["truncated"].sum() / calls if "truncated" in used else 0.0,
+    }
+
+
+class Replayed(NamedTuple):
+    """A planned row, what its recording came to when it was played again, and whether that is what was recorded."""
+
+    row: Planned
+    results: Any
+    same: bool
+
+
+def replays(workers: int = 0) -> Iterator[Replayed]:
+    """Every whole recording of the plan, played again from its answers; one whose data is not here is left out."""
+    for row in planned.plan().values():
+        if row.state != "whole":
+            continue
+        try:
+            results: Any = collect(row.answered_by(f"replay:{row.name}").experiment(), workers)
+        except (MissingData, BadSetting) as error:
+            progress.say(f"{row.name}: {error}")
+            continue
+        yield Replayed(row, results, _same(row.name, results))
+
+
+def _same(name: str, results: Any) -> bool:
+    """Whether a replay gives the task scores, or else the rows, that were recorded."""
+    from lab.runs.experiment import score_lines
+
+    now = score_lines(results)
+    if not len(now):
+        return True
+    then = read_table(recordings_folder() / name / recordings.SCORES, (*now.columns,), ("value",))
+    keys = ["benchmark", "condition", "task"]
+    both = [frame.sort_values(keys)[[*keys, "value"]].reset_index(drop=True) for frame in (then, now)]
+    return bool(both[0].equals(both[1]))
+
+
+def checks(replayed: Sequence[Replayed]) -> pd.DataFrame:
+    """Which recordings replay to the scores that were recorded."""
+    import pandas as pd
+
+    return pd.DataFrame({"recording": row.name, "replays to the same scores": same} for row, _, same in replayed)
+
+
+def committed() -> list[PaperFindings]:
+    """The register on the committed results."""
+    return register.committed()
