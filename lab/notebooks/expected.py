@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
@@ -124,12 +125,13 @@ class Report:
             self(figure.format(**row), round(row[column], decimals), data or (own if own in DATA else ""))
 
     def table(self) -> display.Shown:
-        """Expected, came out, OK, OFF or SKIPPED and why, a row a figure; also says where figures and tables are."""
+        """Expected, came out, OK, OFF or SKIPPED and why, a row a figure, folded under one line that counts them."""
         import pandas as pd
 
         progress.say(self.where(), passing=True)
         verdicts = judge(expectations(), {self.notebook: self.reported})
-        return display.shown(pd.DataFrame([verdict[1:] for verdict in verdicts], columns=["figure", *COLUMNS]))
+        rows = pd.DataFrame([verdict[1:] for verdict in verdicts], columns=["figure", *COLUMNS])
+        return display.folded(summary(verdicts), rows)
 
     def where(self) -> str:
         """Where this run's figures are, on which data and n, and what the committed ones are of."""
@@ -194,6 +196,16 @@ def accept(notebooks: Iterable[str], figures: Path, path: Path = EXPECTATIONS) -
     text = dump(whole, sort_keys=True, width=200, default_flow_style=None)
     write_atomically(path, (HEADER + text).encode("utf-8"))
     return lines
+
+
+def summary(verdicts: Sequence[FigureVerdict]) -> str:
+    """ "17 of 18 numbers as expected, 1 OFF; 2 SKIPPED"."""
+    states = Counter(verdict.state for verdict in verdicts)
+    wrong = [f"{states[state]} {state}" for state in ("OFF", "MISSING", "UNLISTED") if states[state]]
+    judged = len(verdicts) - states["SKIPPED"] - states["NOTE"]
+    parts = [", ".join([f"{states['OK']} of {judged} numbers as expected", *wrong])] if judged else []
+    parts += [f"{states[state]} {state}" for state in ("SKIPPED", "NOTE") if states[state]]
+    return "; ".join(parts) or "no number is expected"
 
 
 def _superseded(entry: Expectation, came: Reported) -> bool:

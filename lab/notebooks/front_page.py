@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder
 from lab.machine.reading import damaged, read_yaml
-from lab.notebooks import deviations, expected, register, scoreboard
+from lab.notebooks import deviations, expected, page, register, scoreboard, small_model
 from lab.notebooks.documents import FOLDER, committed, load, name_of, read, tags, text_of, write
 from lab.notebooks.normalise import normalise
 from lab.results.exports import EMPTY, markdown
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 TAG = "answer"
-ANSWER = 'from lab.notebooks import scoreboard\n\nscoreboard.answer("{}")'
+ANSWER = 'from lab.notebooks import page\n\npage.answer("{}")'
 README = ROOT / "README.md"
 TIMES = FOLDER / "times.yaml"
 METHODS = ("procllm", "sdp", "statefactory")
@@ -58,6 +58,12 @@ def pages() -> list[Path]:
 def found(which: str) -> str:
     """What was found, a sentence a line."""
     return "\n".join(f"{number}. {line}" for number, line in enumerate(scoreboard.found(register.committed()), start=1))
+
+
+def small(which: str) -> str:
+    """What a small model shows, a numbered sentence a line."""
+    lines = small_model.sentences(register.committed())
+    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
 
 
 def tiles(which: str) -> str:
@@ -127,7 +133,7 @@ def size(which: str = "") -> str:
 
 
 PARTS: Mapping[str, Callable[[str], str]] = {
-    "found": found, "tiles": tiles, "claims": claims, "figures": figures, "deviations": differences,
+    "found": found, "small": small, "tiles": tiles, "claims": claims, "figures": figures, "deviations": differences,
     "notebooks": notebooks, "size": size,
 }  # fmt: skip
 
@@ -177,13 +183,9 @@ def _answer_cell(name: str) -> NotebookNode:
     import nbformat
 
     load()
-    data = {
-        "text/markdown": scoreboard.answer_text(name),
-        "text/plain": "<IPython.core.display.Markdown object>",
-    }
-    output = nbformat.v4.new_output("execute_result", data, execution_count=1)
+    outputs = [nbformat.v4.new_output("display_data", data, metadata=about) for data, about in page.bundles(name)]
     return nbformat.v4.new_code_cell(
-        ANSWER.format(name), outputs=[output], execution_count=1, metadata={"tags": [TAG]}, id="answer"
+        ANSWER.format(name), outputs=outputs, execution_count=1, metadata={"tags": [TAG]}, id="answer"
     )
 
 

@@ -6,8 +6,8 @@ them (lab/results/claims.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,8 +27,27 @@ FOLDER = ROOT / "data" / "claims"
 
 
 @dataclass(frozen=True, kw_only=True)
+class Shows:
+    """What a notebook's key figure draws of a stored results table: a panel a metric.
+
+    metrics: metric -> benchmark whose strongest null model is a tick, "" for none. methods: name in the table -> name
+    in the figure, where two may become one line; all where it is empty. lower: lower values are the better ones.
+    """
+
+    __pydantic_config__ = STRICT
+
+    table: str
+    metrics: Mapping[str, str]
+    methods: Mapping[str, str] = field(default_factory=dict)
+    lower: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Item:
-    """Tables, figures or sections of a paper that one notebook has. note: what is not here, or why there is nothing."""
+    """Tables, figures or sections of a paper that one notebook has. note: what is not here, or why there is nothing.
+
+    shows: what the notebook's key figure draws.
+    """
 
     __pydantic_config__ = STRICT
 
@@ -36,6 +55,7 @@ class Item:
     title: str
     notebook: str = ""
     note: str = ""
+    shows: Shows | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.notebooks import register
 from lab.notebooks.register import PaperFindings
+from lab.results import dots
 from lab.results.claims import (
     BY_CONSTRUCTION,
     BY_NULL,
@@ -28,17 +29,10 @@ from lab.results.verdicts import AGREES, DIFFERENT, OPPOSES, REPRODUCED, TOO_SMA
 if TYPE_CHECKING:
     import pandas as pd
     from IPython.display import Markdown
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST_ANSWERED = 4  # claims in an answer box; the others are on the scoreboard
-INCHES_A_CLAIM = 0.36
-HERE, PAPER, NULL_MODEL = "here, 95 % interval", "paper", "strongest null model"
-MARKS: dict[str, tuple[tuple[str], dict[str, Any]]] = {
-    HERE: (("o",), {"color": "C0"}),
-    PAPER: (("D",), {"markerfacecolor": "none", "markeredgecolor": "0.2"}),
-    NULL_MODEL: (("|",), {"color": "C3", "markersize": 14, "markeredgewidth": 2.5}),
-}
+AXES = {"%": "difference in points", "": "difference in the metric's own unit"}
 
 
 def findings(judged: Iterable[PaperFindings]) -> list[Finding]:
@@ -198,57 +192,42 @@ def _folded(frame: pd.DataFrame, summary: str) -> str:
     return f"<details><summary>{summary}</summary>\n\n{markdown(frame)}\n</details>"
 
 
-def forest(judged: Iterable[PaperFindings]) -> Figure:
-    """The headline claims: here with its interval, the paper as a hollow diamond, the strongest null model as a tick.
+def headlines(judged: Iterable[PaperFindings]) -> list[Finding]:
+    """The headline claims."""
+    return [finding for finding in findings(judged) if finding.claim.headline]
 
-    Contrasts are differences in points; a claim that was not run has the paper's diamond alone.
+
+def forest(shown: Sequence[Finding]) -> Figure:
+    """Claims as a forest plot: the difference here, the paper's, placebo and strongest null model instead.
+
+    Differences in points and in a metric's own unit have a panel each. A claim that was not run has the paper's value
+    alone; one of which no number is known is left out.
     """
-    import matplotlib.pyplot as plt
-
-    shown = [
-        finding
-        for finding in findings(judged)
-        if finding.claim.headline and (finding.claim.unit == "%") and isinstance(finding.paper or 0.0, (int, float))
-    ]
-    figure, axes = plt.subplots(figsize=(8, 1.6 + INCHES_A_CLAIM * len(shown)))
-    for row, finding in enumerate(reversed(shown)):
-        _draw(axes, row, finding)
-    axes.set_yticks(range(len(shown)), [finding.claim.says for finding in reversed(shown)], fontsize="small")
-    axes.axvline(0, color="0.6", linewidth=1)
-    axes.set(xlabel="difference in points", ylim=(-0.7, len(shown) - 0.3))
-    axes.grid(axis="y", visible=False)
-    run = sum(finding.on_a_model for finding in shown)
-    title = f"{count(shown)[AGREES]} of {run} headline contrasts that were run agree with the paper\n"
-    figure.suptitle(f"{title}and are better than placebo and null model", fontsize="medium")
-    marks = [axes.plot([], [], *mark, **style)[0] for mark, style in MARKS.values()]
-    figure.legend(marks, MARKS, loc="outside lower center", ncols=len(MARKS), fontsize="small")
-    return figure
+    lines: dict[str, list[dots.Line]] = {}
+    for finding in shown:
+        if line := _line(finding):
+            lines.setdefault(AXES[finding.claim.unit], []).append(line)
+    run = [finding for finding in shown if finding.on_a_model]
+    title = f"{count(run)[AGREES]} of {len(run)} contrasts that were run agree with the paper\n"
+    title += "and are better than placebo and null model"
+    return dots.draw([*lines.items()] or [("", [])], title, zero=True)
 
 
-def _draw(axes: Axes, row: int, finding: Finding) -> None:
-    """One claim's marks at its height."""
-    values = {
-        HERE: finding.here.value if isinstance(finding.here, Interval) else None,
-        PAPER: finding.paper if isinstance(finding.paper, (int, float)) else None,
-        NULL_MODEL: finding.null[1].value if finding.null else None,
-    }
-    if isinstance(finding.here, Interval):
-        axes.plot([finding.here.low, finding.here.high], [row, row], color="C0", linewidth=2)
-    for name, value in values.items():
-        if value is not None:
-            mark, style = MARKS[name]
-            axes.plot(value, row, *mark, **style)
-
-
-def answer(notebook: str) -> Markdown:
-    """The answer box of a notebook, from the committed results: its claims with their numbers and verdicts."""
-    from IPython.display import Markdown
-
-    return Markdown(answer_text(notebook))
+def _line(finding: Finding) -> dots.Line | None:
+    """A claim's line; None where neither the paper nor this suite has a number."""
+    here = finding.here if isinstance(finding.here, Interval) else None
+    paper = finding.paper if isinstance(finding.paper, (int, float)) else None
+    if here is None and paper is None:
+        return None
+    made = dots.Dot(*here, dots.who(finding.model), finding.n) if here else None
+    null, placebo = finding.null and finding.null[1].value, finding.placebo and finding.placebo.value
+    return dots.Line(finding.claim.says, (made,) if made else (), paper, null, placebo)
 
 
 def answer_text(notebook: str) -> str:
-    """The same as Markdown text: claims that were run first, at most MOST_ANSWERED of them."""
+    """The answer box of a notebook from the committed results, as Markdown: claims that were run first, at most
+    MOST_ANSWERED of them, with their numbers and verdicts.
+    """
     own = [finding for finding in findings(register.committed()) if finding.claim.notebook == notebook]
     ordered = sorted(own, key=lambda finding: (finding.verdict.word == NOT_RUN, not finding.claim.headline))
     lines = [f"- {sentence(finding)}" for finding in ordered[:MOST_ANSWERED]]
@@ -345,14 +324,8 @@ def _decimals(finding: Finding) -> int:
 
 
 def largest(models: Iterable[str]) -> str:
-    """The model with the most parameters by the size in its name ("1.5b"); "none" of no models."""
-    import re
-
-    def size(model: str) -> float:
-        billions = re.search(r"(\d+(?:\.\d+)?)\s*b\b", model.lower())
-        return float(billions[1]) if billions else 0.0
-
-    return short(max(models, key=size, default="none"))
+    """The model with the most parameters by its name; "none" of no models."""
+    return short(max(models, key=dots.billions, default="none"))
 
 
 def found(judged: Sequence[PaperFindings]) -> list[str]:

@@ -5,7 +5,8 @@ Every word and number comes from the register and from recordings; a row that is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine import progress
@@ -25,6 +26,8 @@ from lab.runs.planned import Planned
 
 if TYPE_CHECKING:
     import pandas as pd
+    from IPython.display import Markdown
+    from matplotlib.figure import Figure
 
 LEADING = 4  # sentences on single claims, behind the one that counts them
 
@@ -43,9 +46,9 @@ def sentences(judged: Sequence[PaperFindings]) -> list[str]:
     run = len(every) - words[NOT_RUN]
     model = scoreboard.largest({finding.model for finding in every if finding.on_a_model})
     first = (
-        f"Of {len(every)} planned claims on a small model, {run} were run ({model}): {words[AGREES]} agree with the papers "
-        f"and beat placebo and null model, {words[OPPOSES]} oppose them, {words[BY_PLACEBO] + words[BY_NULL]} are matched "
-        f"by a placebo or null model, and for {words[TOO_SMALL]} n is too small."
+        f"Of {len(every)} planned claims on a small model, {run} were run ({model}): {words[AGREES]} agree with the "
+        f"papers and beat placebo and null model, {words[OPPOSES]} oppose them, {words[BY_PLACEBO] + words[BY_NULL]} "
+        f"are matched by a placebo or null model, and for {words[TOO_SMALL]} n is too small."
     )
     known = {finding.claim.id: finding for finding in every}
     primary = dict.fromkeys(row.claims[0] for row in planned.plan().values() if row.claims)
@@ -110,25 +113,39 @@ def _cost(row: Planned) -> dict[str, Any]:
     }
 
 
-class Replayed(NamedTuple):
-    """A planned row, what its recording came to when it was played again, and whether that is what was recorded."""
+class Played(NamedTuple):
+    """A planned row, and what it came to. same: a replay has the scores that were recorded."""
 
     row: Planned
     results: Any
     same: bool
 
 
-def replays(workers: int = 0) -> Iterator[Replayed]:
-    """Every whole recording of the plan, played again from its answers; one whose data is not here is left out."""
-    for row in planned.plan().values():
-        if row.state != "whole":
+def play(
+    engine: str = "", names: Sequence[str] = (), data: str = "official", limit: int = 0, workers: int = 0
+) -> list[Played]:
+    """Play rows of the plan: from their recordings, or anew by another engine.
+
+    names: of rows, by default all. limit: tasks, 0 for as many as planned. A row without its recording, or without its
+    data here, is left out, and it is said why. Raises BadSetting for a row that there is not.
+    """
+    known = planned.plan()
+    if unknown := [name for name in names if name not in known]:
+        raise BadSetting(f"No planned recording {unknown[0]!r}; choose from {', '.join(known)}")
+    played = []
+    for row in (known[name] for name in names or known):
+        if not engine and row.state != "whole":
+            progress.say(f"{row.name}: {row.state}")
             continue
+        chosen = row if engine else row.answered_by(f"replay:{row.name}")
+        chosen = replace(chosen, engine=engine or chosen.engine, data=data, limit=limit or row.limit)
         try:
-            results: Any = collect(row.answered_by(f"replay:{row.name}").experiment(), workers)
+            results: Any = collect(chosen.experiment(), workers or row.workers)
         except (MissingData, BadSetting) as error:
             progress.say(f"{row.name}: {error}")
             continue
-        yield Replayed(row, results, _same(row.name, results))
+        played.append(Played(row, results, bool(engine) or bool(limit) or _same(row.name, results)))
+    return played
 
 
 def _same(name: str, results: Any) -> bool:
@@ -144,13 +161,14 @@ def _same(name: str, results: Any) -> bool:
     return bool(both[0].equals(both[1]))
 
 
-def checks(replayed: Sequence[Replayed]) -> pd.DataFrame:
-    """Which recordings replay to the scores that were recorded."""
-    import pandas as pd
+def answer() -> Markdown:
+    """The sentences on the committed results, as a box."""
+    from IPython.display import Markdown
 
-    return pd.DataFrame({"recording": row.name, "replays to the same scores": same} for row, _, same in replayed)
+    lines = [f"- {sentence}" for sentence in sentences(register.committed())]
+    return Markdown("\n".join(["**Answer**, computed from the stored results:", "", *lines]))
 
 
-def committed() -> list[PaperFindings]:
-    """The register on the committed results."""
-    return register.committed()
+def forest() -> Figure:
+    """The planned claims that were run, as `scoreboard.forest` draws them."""
+    return scoreboard.forest([finding for finding in findings(register.committed()) if finding.on_a_model])

@@ -11,7 +11,7 @@ import html
 import math
 import re
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +52,7 @@ class Shown:
 
     frame: the table itself. names, rows: what is displayed of it, as text. left: whether a column is text. marked:
     whether a row is this run's, where others are not. folded: the rows without a value, up to where values begin.
-    notes: what stands below.
+    notes: what stands below. title: what a click opens the whole table under; "" for one that is open.
     """
 
     frame: pd.DataFrame
@@ -62,8 +62,13 @@ class Shown:
     marked: list[bool]
     folded: list[list[str]]
     notes: list[str]
+    title: str = ""
 
     def _repr_html_(self) -> str:
+        page = self._table()
+        return f"<details><summary>{_escaped(self.title)}</summary>{page}</details>" if self.title else page
+
+    def _table(self) -> str:
         notes = ["<b>bold</b>: this run"] * any(self.marked) + [*map(_escaped, self.notes)]
         page = _page(self.names, self.rows, self.left, self.marked)
         page += f"<p><small>{'; '.join(notes)}</small></p>" if notes else ""
@@ -75,7 +80,8 @@ class Shown:
 
     def __repr__(self) -> str:
         header = [" ".join(filter(None, map(str, name if isinstance(name, tuple) else (name,)))) for name in self.names]
-        lines = [_columns([header, *self.rows], self.left, ["", *("*" * mark for mark in self.marked)])]
+        lines = [self.title] * bool(self.title)
+        lines += [_columns([header, *self.rows], self.left, ["", *("*" * mark for mark in self.marked)])]
         lines += ["*: this run"] * any(self.marked) + self.notes
         if self.folded:
             lines += [f"{self._without()}:", _columns(self.folded, self.left, [" "] * len(self.folded))]
@@ -116,6 +122,11 @@ def shown(frame: pd.DataFrame, decimals: int = 3) -> Shown:
         [row[: sum(index < behind for index in indices)] for row, without in zip(rows, empty, strict=True) if without],
         notes,
     )  # fmt: skip
+
+
+def folded(title: str, frame: pd.DataFrame, decimals: int = 3) -> Shown:
+    """A table that a click on its title opens: for details, and for what is wider than a page."""
+    return replace(shown(frame, decimals), title=title)
 
 
 def is_text(cells: Sequence[str]) -> bool:

@@ -14,6 +14,7 @@ from lab.machine.paths import published_data
 from lab.machine.reading import damaged, read_table
 from lab.results import display, exports
 from lab.results.display import ANSWERS, SOURCE, THIS_RUN
+from lab.results.display import folded as folded
 from lab.results.display import shown as shown  # a cell ends with tables.shown(frame, decimals=3)
 from lab.results.exports import EMPTY
 from lab.results.latex import latex

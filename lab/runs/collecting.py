@@ -7,6 +7,7 @@ and count what was scored, failed and not measured (see `lab.results.outcomes`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -32,6 +33,7 @@ from lab.runs.workers import allow_open_files
 if TYPE_CHECKING:
     import pandas as pd
 
+WORKERS, CLUSTER = "LAB_WORKERS", "LAB_CLUSTER"
 THREADS = 8  # at a time with an endpoint, which is waited for
 R_co = TypeVar("R_co", bound=Results[Any], covariant=True)
 
@@ -56,14 +58,16 @@ def collect(
 
     workers: how many episodes at a time; 0 for 8 threads with an endpoint, one at a time with a local model, processes
     with rules where the run is long enough for them. cluster: the address of a Dask scheduler, "tcp://host:8786" (see
-    lab/runs/workers.py); workers=0 is then every thread that it has. run: a folder (a name goes under `runs/`) in place
-    of one that is named after notebook, engine and condition. record: keep rules' answers for `replay:`, as a model's
-    always are.
+    lab/runs/workers.py); workers=0 is then every thread that it has. LAB_WORKERS and LAB_CLUSTER take the place of 0
+    and "". run: a folder (a name goes under `runs/`) in place of one that is named after notebook, engine and
+    condition. record: keep rules' answers for `replay:`, as a model's always are.
     A run that another process writes is waited for. Where the budget of `lab record` is spent, the results are those of
     the finished groups.
     Raises ManifestMismatch if the folder holds another experiment, BudgetSpent if nothing was finished, Unavailable if
     nothing answers or no episode could be measured, and what the experiment raises.
     """
+    workers = workers or int(os.environ.get(WORKERS) or 0)
+    cluster = cluster or os.environ.get(CLUSTER, "")
     if workers < 0:
         raise BadSetting(
             f"workers={workers}: state how many episodes to play at a time, or 0 for what suits the engine"

@@ -1,0 +1,191 @@
+"""What every notebook's page has: answer box, key figure, and one table of this run beside paper and recordings.
+
+Box and figure are computed from stored results. The register says which metrics of which table a notebook shows, and
+how its methods are called (`register.Shows`); without it, the figure is the forest plot of its claims.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lab.notebooks import register, scoreboard
+from lab.notebooks.register import Shows
+from lab.results import dots, plots, tables
+from lab.results.display import Shown
+from lab.results.exports import EMPTY
+from lab.results.plots import FEW
+from lab.results.stored import FLOOR, Stored
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+DPI = 100  # a figure of 8 inches is 800 pixels wide
+MOST_METRICS, MOST_ROWS = 3, 12  # of the table
+MOST_LINES = 14  # of a panel; methods with a value made here come first
+
+
+def answer(notebook: str) -> None:
+    """Display the answer box of a notebook and its key figure."""
+    from IPython.display import display
+
+    for data, metadata in bundles(notebook):
+        display(data, metadata=metadata, raw=True)
+
+
+def bundles(notebook: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """What `answer` displays, as (data, metadata) of a notebook's outputs: equal results give equal bytes."""
+    box = {"text/markdown": scoreboard.answer_text(notebook), "text/plain": "<IPython.core.display.Markdown object>"}
+    shown: list[tuple[dict[str, Any], dict[str, Any]]] = [(box, {})]
+    if drawn := image(notebook):
+        encoded, alternative = base64.b64encode(drawn.png).decode("ascii"), drawn.title
+        shown.append(({"image/png": encoded, "text/plain": alternative}, {"image/png": {"alt": alternative}}))
+    return shown
+
+
+class Image(NamedTuple):
+    """A key figure as a PNG. title: the finding, its text where there are no pictures."""
+
+    png: bytes
+    title: str
+
+
+def image(notebook: str) -> Image | None:
+    """The key figure of a notebook; None where nothing of it is stored."""
+    import matplotlib
+    import matplotlib.pyplot as plt
+
+    with matplotlib.rc_context():
+        plots.style()
+        if (drawn := figure(notebook)) is None:
+            return None
+        buffer = io.BytesIO()
+        drawn.savefig(buffer, format="png", dpi=DPI, metadata=plots.NO_METADATA[".png"])
+        plt.close(drawn)
+    return Image(buffer.getvalue(), " ".join(drawn.get_suptitle().split()))
+
+
+def figure(notebook: str, stored: Stored | None = None) -> Figure | None:
+    """The key figure of a notebook; None where nothing of it is stored."""
+    stored = stored or Stored()
+    shown = [item.shows for item in _items(notebook) if item.shows]
+    panels = [(metric, lines_of(shows, metric, notebook, stored)) for shows in shown for metric in shows.metrics]
+    if panels := [panel for panel in panels if panel[1]]:
+        return dots.draw(panels, title_of(panels[0][1]), decimals=_decimals(panels))
+    own = [finding for finding in scoreboard.findings(register.committed()) if finding.claim.notebook == notebook]
+    own = [finding for finding in own if finding.on_a_model and finding.n >= FEW]
+    return scoreboard.forest(own) if own else None
+
+
+def table(notebook: str, rows: pd.DataFrame) -> Shown:
+    """One row a method and who answered it, at most MOST_METRICS metrics: the table of a notebook's page.
+
+    rows: a results table, of this run beside the paper and recordings (`Results.beside_published`). n, run and evidence
+    are in the files and in the folded tables.
+    """
+    import pandas as pd
+
+    shows = next(item.shows for item in _items(notebook) if item.shows)
+    metrics = [*shows.metrics][:MOST_METRICS]
+    wanted = rows[rows["metric"].isin(metrics) & rows["value"].notna()]
+    if shows.methods:
+        wanted = wanted[wanted["method"].isin(shows.methods)].assign(method=wanted["method"].map(shows.methods))
+    decimals = 3 if shows.lower else 1
+    lines: dict[tuple[str, str], dict[str, str]] = {}
+    for row in wanted.sort_values("n", kind="stable", na_position="first").to_dict("records"):
+        answered = f"paper ({row['backbone']})" if row["evidence"] == "published" else _answered(row)
+        line = lines.setdefault((row["method"], answered), dict.fromkeys(("n", *metrics), EMPTY))
+        line[row["metric"]] = tables.with_interval(row, decimals)
+        line["n"] = EMPTY if math.isnan(row["n"]) else str(int(row["n"]))
+    # Of several runs of one model the one with the most tasks was written last, and is kept.
+    order = {name: index for index, name in enumerate(wanted["method"].drop_duplicates())}
+    keys = sorted(lines, key=lambda key: order[key[0]])
+    frame = pd.DataFrame([{"method": key[0], "answered by": key[1], **lines[key]} for key in keys])
+    return tables.shown(frame.head(MOST_ROWS), decimals)
+
+
+def _answered(row: Mapping[str, Any]) -> str:
+    """Who answered a row that was made here; rules and simulated rows say so."""
+    who = dots.who(_text(row["backbone"]), row["evidence"])
+    return _model(row["backbone"]) if who in (dots.SMALL, dots.BIG) else who
+
+
+def _items(notebook: str) -> list[register.Item]:
+    return [item for paper in register.papers() for item in paper.items if item.notebook == notebook]
+
+
+def lines_of(shows: Shows, metric: str, notebook: str, stored: Stored) -> list[dots.Line]:
+    """The methods of a panel, in the order of the table, at most MOST_LINES; those with a value made here come first.
+
+    The last line has the strongest null model.
+    """
+    rows = stored.rows(shows.table, notebook)
+    if rows is None:
+        return []
+    rows = rows[(rows["metric"] == metric) & rows["value"].notna()]
+    if shows.methods:
+        rows = rows[rows["method"].isin(shows.methods)].assign(method=rows["method"].map(shows.methods))
+    lines = [_line(str(method), group) for method, group in rows.groupby("method", sort=False)]
+    chosen = sorted(lines, key=lambda line: not line.dots)[:MOST_LINES]
+    return [line for line in lines if line in chosen] + _null(shows.metrics[metric], shows.lower, stored)
+
+
+def _line(method: str, rows: pd.DataFrame) -> dots.Line:
+    published = rows[rows["evidence"] == "published"]
+    made = rows[rows["evidence"] != "published"].sort_values("n", kind="stable", ascending=False)
+    made = made.assign(model=made["backbone"].map(_model)).drop_duplicates(["model", "evidence"])  # the most tasks
+    values = [
+        dots.Dot(
+            row.value, row.ci_low, row.ci_high, dots.who(_text(row.backbone), row.evidence), _count(row.n), row.model
+        )  # fmt: skip
+        for row in made.sort_values("model").itertuples()
+    ]
+    values.sort(key=lambda dot: dots.WHO.index(dot.who))
+    return dots.Line(method, tuple(values), float(published["value"].iloc[0]) if len(published) else None)
+
+
+def _null(benchmark: str, lower: bool, stored: Stored) -> list[dots.Line]:
+    """A line of the strongest null model of a benchmark, over all its tasks; none of no benchmark."""
+    agents = stored.agents(benchmark, FLOOR)
+    if not agents:
+        return []
+    best = (min if lower else max)(agents, key=lambda agent: agent.mean(agent.values))
+    value = best.mean(best.values) * (1 if lower else 100)
+    return [dots.Line(f"null model: {best.side.condition} (n = {len(best.values)})", null=value)]
+
+
+def title_of(lines: Sequence[dots.Line]) -> str:
+    """The finding: the first method that a model answered, else the first, beside the paper's value."""
+    models = (dots.SMALL, dots.BIG)
+    asked = [line for line in lines if any(dot.who in models for dot in line.dots)]
+    line = next(iter(asked or [line for line in lines if line.dots] or lines))
+    parts = [f"{_number(dot.value)} by {dot.name if dot.who in models else dot.who}" for dot in line.dots]
+    parts += [f"{_number(line.paper)} in the paper"] if line.paper is not None else []
+    return f"{line.label}: {', '.join(parts)}"
+
+
+def _decimals(panels: Sequence[tuple[str, Sequence[dots.Line]]]) -> int:
+    """Of values in [0, 1] three, of percentages one."""
+    values = [dot.value for _, lines in panels for line in lines for dot in line.dots]
+    return 3 if values and max(values) <= 1 else 1
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if 0 < value < 1 else f"{value:.1f}"
+
+
+def _model(backbone: object) -> str:
+    """A backbone without its runtime and options."""
+    return scoreboard.short(_text(backbone))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: float) -> int:
+    return 0 if math.isnan(value) else int(value)

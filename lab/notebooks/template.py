@@ -1,0 +1,70 @@
+"""The form of a notebook's page: a short, computed answer. `faults` says what a notebook lacks.
+
+A title that asks; an answer box and a key figure before anything else; few parameters, words and lines of code; one
+small table; the rest folded; no result in typed text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from lab.notebooks.documents import tags
+from lab.notebooks.parameters import declared
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+MOST_PARAMETERS, MOST_WORDS, MOST_LINES = 8, 400, 12
+MOST_COLUMNS, MOST_ROWS = 6, 12
+FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
+TABLE = re.compile(r"<table.*?</table>", re.DOTALL)
+ROW, CELL, HEAD = re.compile(r"<tr\b"), re.compile(r"<th\b"), re.compile(r"<thead.*?</thead>", re.DOTALL)
+TAG = re.compile(r"<[^>]+>")
+LINK = re.compile(r"\]\([^)]*\)|`[^`]*`")
+# What only a run can say: decimals, shares in percent but the level of intervals, differences with a sign.
+RESULT = re.compile(r"(?<![\w.])[+−-]?\d+\.\d+(?![\w.])|(?<!\d)(?!95 %)\d+ ?%|(?<![\w–])[+−]\d")
+
+
+def faults(notebook: NotebookNode, name: str) -> Iterator[str]:
+    """What keeps a notebook from the form, a sentence each."""
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    if not texts or not texts[0].splitlines()[0].endswith("?"):
+        yield "its title asks no question"
+    if (
+        not code
+        or "answer" not in tags(code[0])
+        or not any("image/png" in out.get("data", {}) for out in code[0].outputs)
+    ):
+        yield "it does not begin with an answer box and a key figure"
+    if (count := len(declared(notebook, name))) > MOST_PARAMETERS:
+        yield f"it has {count} parameters, more than {MOST_PARAMETERS}"
+    if (count := words(notebook)) > MOST_WORDS:
+        yield f"it has {count} words outside of folds, more than {MOST_WORDS}"
+    for cell in code:
+        if "parameters" not in tags(cell) and (count := len(cell.source.splitlines())) > MOST_LINES:
+            yield f"cell {cell.id} has {count} lines of code, more than {MOST_LINES}"
+    for columns, rows in tables(notebook):
+        if columns > MOST_COLUMNS or rows > MOST_ROWS:
+            yield f"a table has {columns} columns and {rows} rows; fold what is over {MOST_COLUMNS} and {MOST_ROWS}"
+    for text in texts:
+        if found := RESULT.search(LINK.sub("", text)):
+            yield f"a text states a result, {found.group()!r}; let code say it"
+
+
+def words(notebook: NotebookNode) -> int:
+    """Words of texts and of answer boxes, without those that are folded."""
+    shown = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    outputs = (output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
+    shown += [data["text/markdown"] for data in outputs if "text/markdown" in data]
+    return sum(len(TAG.sub(" ", LINK.sub("]", FOLD.sub("", text))).split()) for text in shown)
+
+
+def tables(notebook: NotebookNode) -> Iterator[tuple[int, int]]:
+    """Columns and rows of every table that is not folded."""
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
+        for table in TABLE.findall(FOLD.sub("", output.get("data", {}).get("text/html", ""))):
+            heads = HEAD.findall(table)
+            yield len(CELL.findall(heads[0])) if heads else 0, len(ROW.findall(HEAD.sub("", table)))

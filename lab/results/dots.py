@@ -1,0 +1,142 @@
+"""The suite's key figure: horizontal dots with 95 % intervals, one line a method or a claim.
+
+A hollow diamond with its number is the paper's value, a tick the strongest null model, a hollow dot the placebo. The
+colour says who answered. A value of fewer than FEW tasks is not drawn like one that says something: its dot is small.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lab.models import engines
+from lab.results.plots import FEW
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH, HEIGHT = 8.0, 4.5  # inches: what a figure is read at, 800 px wide
+POINTS = 9.5  # of the smallest text
+INCHES_A_LINE, BESIDE_LINES = 0.36, 1.7
+APART = 0.22  # between dots of one line
+LARGE = 7.0  # billions of parameters, from which a model is a large one
+NOBODY, RULES, SIMULATED, SMALL, BIG = WHO = ("nobody", "rules (no model)", "simulated", "small model", "large model")
+COLORS = dict(zip(WHO, ("0.45", "#0173b2", "#de8f05", "#02795a", "#7b4fb5"), strict=True))
+PAPER, NULL, PLACEBO = "paper", "strongest null model", "placebo"
+MARKS: dict[str, dict[str, Any]] = {
+    PAPER: {"marker": "D", "markerfacecolor": "white", "markeredgecolor": "0.15", "markersize": 7},
+    NULL: {"marker": "|", "color": "#c1440e", "markersize": 15, "markeredgewidth": 2.5},
+    PLACEBO: {"marker": "o", "markerfacecolor": "white", "markeredgecolor": "#c1440e", "markersize": 7},
+}
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A value made here. low, high: its interval, NaN for none. who: of WHO. n: tasks, 0 where it has no sample.
+
+    name: of the model that answered.
+    """
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    who: str = RULES
+    n: int = 0
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the figure. paper, null, placebo: values in the unit of the dots; None for none."""
+
+    label: str
+    dots: tuple[Dot, ...] = ()
+    paper: float | None = None
+    null: float | None = None
+    placebo: float | None = None
+
+
+def who(engine: str, evidence: str = "measured") -> str:
+    """Who answered, of WHO, by the label of an engine and the evidence of its numbers."""
+    if evidence == "simulated":
+        return SIMULATED
+    if engine in ("", "none"):
+        return NOBODY
+    parsed = engines.parse(engine)
+    if parsed.kinds.isdisjoint(engines.MODELS):
+        return NOBODY if parsed.name in engines.NULLS else RULES
+    return BIG if billions(engine) >= LARGE else SMALL
+
+
+def billions(model: str) -> float:
+    """The parameters of a model by the size in its name ("1.5b", "135M"); infinite where the name states none."""
+    sizes = re.findall(r"(\d+(?:\.\d+)?)\s*([bm])\b", model.lower())
+    return max((float(number) / (1000 if unit == "m" else 1) for number, unit in sizes), default=math.inf)
+
+
+def draw(panels: Sequence[tuple[str, Sequence[Line]]], title: str, zero: bool = False, decimals: int = 1) -> Figure:
+    """A panel for each (label of the axis, lines). title: the finding. zero: draw a line at no difference."""
+    import matplotlib.pyplot as plt
+
+    counts = [max(len(lines), 1) for _, lines in panels]
+    height = max(HEIGHT, BESIDE_LINES + INCHES_A_LINE * sum(counts) + 0.6 * (len(panels) - 1))
+    figure, grid = plt.subplots(
+        len(panels), 1, figsize=(WIDTH, height), squeeze=False, height_ratios=counts, layout="constrained"
+    )
+    for axes, (label, lines) in zip(grid[:, 0], panels, strict=True):
+        for row, line in enumerate(lines):
+            _draw_line(axes, row, line, decimals)
+        names = [line.label for line in lines]
+        axes.set(ylim=(len(lines) - 0.4, -0.6), xlabel=label)
+        axes.set_yticks(range(len(lines)), names, fontsize=POINTS)
+        axes.tick_params(axis="x", labelsize=POINTS)
+        axes.xaxis.label.set_size(POINTS)
+        axes.grid(axis="y", visible=False)
+        axes.margins(x=0.08)
+        if zero:
+            axes.axvline(0, color="0.6", linewidth=1, zorder=0)
+    figure.suptitle(title, fontsize=POINTS + 2, wrap=True)
+    _legend(figure, [line for _, lines in panels for line in lines])
+    return figure
+
+
+def _draw_line(axes: Axes, row: int, line: Line, decimals: int) -> None:
+    for index, dot in enumerate(line.dots):
+        at = row + APART * (index - (len(line.dots) - 1) / 2)
+        color, size = COLORS[dot.who], 4 if 0 < dot.n < FEW else 7
+        if not math.isnan(dot.low):
+            axes.plot([dot.low, dot.high], [at, at], color=color, linewidth=1.8, zorder=2)
+        axes.plot(dot.value, at, "o", color=color, markersize=size, zorder=3)
+    # The placebo a little below, where it would hide the dot.
+    for name, value, at in ((NULL, line.null, row), (PLACEBO, line.placebo, row + APART), (PAPER, line.paper, row)):
+        if value is not None:
+            axes.plot(value, at, linestyle="none", zorder=4, **MARKS[name])
+    if line.paper is not None:
+        axes.annotate(
+            f"{line.paper:.{decimals}f}", (line.paper, row), (0, 7), textcoords="offset points", ha="center",
+            fontsize=POINTS - 1.5, color="0.15",
+        )  # fmt: skip
+
+
+def _legend(figure: Figure, lines: Sequence[Line]) -> None:
+    """What is drawn, and nothing else."""
+    from matplotlib.lines import Line2D
+
+    answered = {dot.who for line in lines for dot in line.dots}
+    handles = [
+        Line2D([], [], marker="o", color=COLORS[name], markersize=7, linewidth=1.8, label=name)
+        for name in WHO
+        if name in answered
+    ]
+    drawn = {PAPER: "paper", NULL: "null", PLACEBO: "placebo"}
+    handles += [
+        Line2D([], [], linestyle="none", label=name, **MARKS[name])
+        for name, attribute in drawn.items()
+        if any(getattr(line, attribute) is not None for line in lines)
+    ]
+    if handles:
+        figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=POINTS)
