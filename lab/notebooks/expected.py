@@ -87,7 +87,7 @@ class Report:
         Raises ValueError for another word for the data.
         """
         self.notebook = notebook
-        self.reported = Reported(_known(data, notebook), int(n), tuple(_changed(notebook)), {}, {})
+        self.reported = Reported(_known(data, notebook), int(n), tuple(changed(notebook)), {}, {})
         self._scores: list[pd.DataFrame] = []
         self._keep()
         write_scores(notebook, [])
@@ -276,7 +276,7 @@ def _known(data: str, notebook: str) -> str:
     return data
 
 
-def _changed(notebook: str) -> Iterator[str]:
+def changed(notebook: str) -> Iterator[str]:
     """The parameters that have other values in the running kernel than the committed notebook's defaults.
 
     Whoever changed them: the runner, papermill or the reader. Which data there is, and how many episodes run at a time,

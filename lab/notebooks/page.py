@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lab.notebooks import register, scoreboard
+from lab.notebooks import expected, register, scoreboard
 from lab.notebooks.register import Shows
 from lab.results import dots, plots, tables
 from lab.results.display import Shown
@@ -22,6 +22,7 @@ from lab.results.stored import FLOOR, Stored
 
 if TYPE_CHECKING:
     import pandas as pd
+    from IPython.display import Markdown
     from matplotlib.figure import Figure
 
 DPI = 100  # a figure of 8 inches is 800 pixels wide
@@ -79,6 +80,16 @@ def figure(notebook: str, stored: Stored | None = None) -> Figure | None:
     own = [finding for finding in scoreboard.findings(register.committed()) if finding.claim.notebook == notebook]
     own = [finding for finding in own if finding.on_a_model and finding.n >= FEW]
     return scoreboard.forest(own) if own else None
+
+
+def this_run(notebook: str, *runs: Any) -> Markdown:
+    """What runs say, computed; with the parameters that are not at their defaults. runs: with a method `answer`."""
+    from IPython.display import Markdown
+
+    changed = [*expected.changed(notebook)]
+    first = f"**This run**, with {', '.join(changed)}:" if changed else "**This run**:"
+    lines = [line for run in runs for line in run.answer().splitlines()]
+    return Markdown("\n".join([first, "", *(f"- {line}" for line in lines)]))
 
 
 def table(notebook: str, rows: pd.DataFrame) -> Shown:
