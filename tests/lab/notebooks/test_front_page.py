@@ -47,7 +47,7 @@ def test_a_page_is_filled_in_place_and_a_lost_marker_is_named() -> None:
     [
         ("claims (nobody-said-so)", "no claim nobody-said-so in data/claims"),
         ("figures (0_tour: no such)", "expected.yaml states no 'no such' of 0_tour"),
-        ("weather", "wants a part 'weather'; choose from found, tiles"),
+        ("weather", "wants a part 'weather'; choose from found, small, tiles"),
     ],
 )
 def test_an_unknown_part_claim_or_figure_is_named(part: str, said: str) -> None:
