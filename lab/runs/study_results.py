@@ -172,6 +172,11 @@ class Results(experiment.Results[Any]):
         values = self.values(dataset, method, what).values()
         return sum(values) / len(values) if values else float("nan")
 
+    def mean_score(self, dataset: str, method: str) -> float:
+        """The mean of `scores_of`; NaN of none."""
+        scores = self.scores_of(dataset, method).values()
+        return sum(scores) / len(scores) if scores else float("nan")
+
     def backbone_of(self, dataset: str, *methods: str) -> str:
         """The backbone without those that answer only other methods' operators."""
         asked = [name for method in methods for name in self.setup.part(dataset, method).operators()]

@@ -15,7 +15,8 @@ import pandas as pd
 from agents.experiments import acting
 from agents.history import MALFORMED
 from agents.worlds.travelplanner import delivered
-from lab.models.engines import ORACLE
+from lab.models.engines import MODELS, ORACLE, parse
+from lab.results import tables
 from lab.runs import study_results
 from lab.runs.study import Metric, Study, register
 from lab.runs.study_results import Results
@@ -102,6 +103,32 @@ STUDIES = {
     for benchmark, (table, metric, options) in TABLES.items()
 }
 TRAVELPLANNER, ASSISTANTBENCH, SCIENCEWORLD, HOTPOTQA, MUSIQUE = STUDIES.values()  # for entry points
+
+
+NOISY = "rules@0.9?judge=GPT-5.2"  # who plays the agents where no model does
+
+
+def beside(benchmark: str, engine: str, limit: int) -> Results:
+    """The agents with SDP on a benchmark, by the engine where it is a model, else simulated on synthetic tasks."""
+    model = not parse(engine).kinds.isdisjoint(MODELS)
+    settings: dict[str, Any] = {"engine": engine} if model else {"engine": NOISY, "data": "synthetic"}
+    return STUDIES[benchmark].run(conditions=METHODS, limit=limit, **settings)
+
+
+def details(results: Results, stem: str) -> dict[str, pd.DataFrame]:
+    """Title -> table: scores, which are also written to `stem`, differences, what could not be used, caps and costs."""
+    study = results.of_study
+    rows = results.beside_published()
+    scores = tables.side_by_side(rows, [metric.title for metric in study.metrics])
+    tables.write(rows, stem, scores, f"Agents on {results.setup.datasets[0]}")
+    return {
+        "scores": scores,
+        "each method less SDP": results.compare() if even(results.setup) else pd.DataFrame(),
+        "each method less its controls": placebos(results),
+        "what could not be used": faults(results),
+        "the caps of steps and calls": footing(results),
+        "calls and tokens": results.costs(),
+    }
 
 
 def placebos(results: Results) -> pd.DataFrame:

@@ -86,8 +86,8 @@ def failures(*runs: Results) -> pd.DataFrame:
         scores, episodes = results.scores_of(dataset, name), results.of(dataset, name)
         kinds = [_failure(episodes[task]) for task, score in scores.items() if score < 1]
         counts = {kind: kinds.count(kind) for kind in (MALFORMED, OPEN, CERTIFIED)}
-        right = len(scores) - len(kinds)
-        lines.append({"dataset": dataset, "method": name, "n": len(scores), "right": right, **counts, **labels(results)})
+        line = {"dataset": dataset, "method": name, "n": len(scores), "right": len(scores) - len(kinds)}
+        lines.append(line | counts | labels(results))
     return pd.DataFrame(lines)
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 
 from agents.experiments.acting import AGENTS as ACTING_AGENTS
 from lab.runs.study import Metric, Study, register
+from lab.runs.study_results import Results
 from lab.runs.trial import Trial
 from sdp.experiments.certifying import OF_PAIRS, paired
+from sdp.studies import trees
 from sdp.studies.conditions import AGENTS, DIRECT, PLACEBO, SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE, agent, rejections
 from worlds.multihop.metrics import evidence_found
 from worlds.multihop.questions import EVIDENCE
@@ -50,6 +54,27 @@ STUDY = register(
         matched=rejections,
     )
 )
+
+
+COLUMNS = [metric.title.format(benchmark=name) for name in STUDY.benchmarks for metric in STUDY.metrics]
+
+
+def report(
+    tell: Callable[..., None], main: Results, contrasts: pd.DataFrame, found: pd.DataFrame, of_trees: pd.DataFrame
+) -> None:
+    """Report the notebook's regression numbers. tell: takes a figure's name, its value and its data."""
+    variants = [condition.name for condition in VARIANTS]
+    for dataset, method in (part for part in main.parts if part[1] in variants):
+        tell(f"{method}, {dataset} EM", round(100 * main.mean(dataset, method, "em"), 2))
+    for line in contrasts[contrasts["method"].isin(variants)].to_dict("records"):
+        tell(f"{line['method']} less SDP, {line['dataset']}, noisy", round(line["less SDP"], 2), "synthetic")
+    for line in found.to_dict("records"):
+        tell(f"all gold in ten, titles first, {line['dataset']}", round(line["titles first"], 2), line["data"])
+        tell(f"all gold in ten, content alone, {line['dataset']}", round(line["content alone"], 2), line["data"])
+    for name in STUDY.benchmarks:
+        values = of_trees[of_trees["metric"] == f"{name} EM"].set_index("method")["value"]
+        for how in (trees.FULL, trees.WITHOUT, trees.FILTERED):
+            tell(f"{how}, {name} EM", round(values[how], 2) if how in values else None, "official")
 
 
 def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:
