@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -27,6 +27,9 @@ from sdp.studies.sweeps import erring
 from worlds.assistantbench.official import write_submission
 from worlds.web.serper import KEY
 from worlds.web.site import FAULTY
+
+if TYPE_CHECKING:
+    from lab.notebooks.expected import Report
 
 BENCHMARK = "AssistantBench"
 PAGES = {"Scrapes": "pages", "Unreadable": "unreadable", "Sites blocked": "blocked"}
@@ -96,6 +99,23 @@ PLANTED = register(
         matched=rejections,
     )
 )
+
+
+COLUMNS = [*(metric.title for metric in STUDY.metrics), *(f"Accuracy {grade}" for grade in ("Easy", "Medium", "Hard"))]
+
+
+def report(
+    tell: Report, ours: pd.DataFrame, contrasts: pd.DataFrame, judged: pd.DataFrame, followed: pd.DataFrame,
+    faulty: Results,
+) -> None:  # fmt: skip
+    """Report the notebook's regression numbers."""
+    tell.rows(ours[ours["metric"] == "Accuracy"], "{method}: {metric}", "value")
+    tell.rows(contrasts, "{method} less SDP, noisy", f"less {SDP.name}")
+    some = judged[judged["judge"].isin([FAULTLESS, "GPT-5.2", "Qwen3-4B"])]
+    tell.rows(some, "false findings caught, Validate as {judge}", "caught", 0)
+    tell.rows(followed, "followed, {method}, Validate: {Validate}", "followed", 0)
+    for name in faulty.setup.methods:
+        tell(f"pages unreadable, {name}", int(sum(faulty.values(BENCHMARK, name, "unreadable").values())))
 
 
 def injections(*runs: Results) -> pd.DataFrame:

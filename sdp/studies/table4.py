@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from statistics import mean
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -21,6 +21,7 @@ from lab.results.statistics import bootstrap_mean
 from lab.runs.study import Study, register
 from lab.runs.study_results import Results
 from sdp.adapters.scienceworld.adapter import UNKNOWN
+from sdp.anatomy import score_by_replans
 from sdp.experiments import certifying
 from sdp.experiments.scienceworld import Setup
 from sdp.studies import table6
@@ -35,6 +36,8 @@ GROUPS = (*(length.capitalize() for length in LENGTHS), "Overall")
 Run = certifying.Results[Setup]
 BY_STAGE = SDP.but("SDP, a predicate a stage", "policy.grain", "stage", extra=True, recorded=False)
 BY_ACTION = BY_STAGE.but("SDP, a predicate an action", "policy.grain", "action")
+NOISY_LENGTHS, NOISY_CAP = ("short", "medium"), 80
+JUDGED, AS_A_JUDGE = "oracle@0.9?judge=GPT-5.2", "SDP, Validate as a published judge"
 GRAINS = {"stage": BY_STAGE.name, "change": SDP.name, "action": BY_ACTION.name}  # §4.1; a change is the default
 
 
@@ -146,6 +149,41 @@ def _anatomy(run: Run) -> dict[str, Any]:
         "refused, %": 100 * _mean(attempt.reason == UNKNOWN for attempt in attempts),
         "replans": _mean(trajectory.replans for trajectory in played), **labels(run),
     }  # fmt: skip
+
+
+class UnderNoise(NamedTuple):
+    """Tables of an oracle with errors, on short and medium tasks.
+
+    grains: what the loop did with predicates of each grain. rows: scores of SDP, of its placebo, which attempts as
+    often, and of SDP whose Validate errs as a published judge. removed, bounds: see `table6`. replans: score by their
+    number (Figure 3b).
+    """
+
+    grains: pd.DataFrame
+    rows: pd.DataFrame
+    removed: pd.DataFrame
+    bounds: pd.DataFrame
+    replans: pd.DataFrame
+
+
+def under_noise(engine: str, options: Mapping[str, Any], grain: str, **asked: Any) -> UnderNoise:
+    """Play the noisy oracle. options: of the study; at most NOISY_CAP attempts, since 500 take hours on long tasks."""
+    cap = min(options["settings.step_cap"], NOISY_CAP)
+    capped = {**options, "lengths": NOISY_LENGTHS, "settings.step_cap": cap}
+    own = capped | {"policy.grain": grain}
+    full = STUDY.run(engine=engine, conditions=[condition.name for condition in UNREMOVED], options=own, **asked)
+    others = [name for level, name in GRAINS.items() if (level, grain) != ("change", "change")]
+    coarse = STUDY.run(engine=engine, conditions=others, options=capped, **asked)
+    by_grain = {level: (coarse if name in others else full).part(BENCHMARK, name) for level, name in GRAINS.items()}
+    rate = {f"{PLACEBO.name}:placebo": rejections(full)}
+    blank = STUDY.run(engine=engine, conditions=[PLACEBO.name], options=own | rate, **asked)
+    judged = STUDY.run(engine=JUDGED, conditions=[SDP.name], options=own, **asked)
+    frames = [full.frame().query("method == 'SDP'"), blank.frame(), judged.frame().assign(method=AS_A_JUDGE)]
+    parts, sdp = ablated(full), full.part(BENCHMARK, SDP.name)
+    return UnderNoise(
+        anatomy(by_grain), pd.concat(frames, ignore_index=True), table6.comparisons(parts), table6.bounds(parts),
+        score_by_replans(sdp.trajectories, sdp.scores),
+    )  # fmt: skip
 
 
 def _mean(values: Iterable[float]) -> float:

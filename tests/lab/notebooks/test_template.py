@@ -12,7 +12,10 @@ from lab.notebooks import template
 from lab.notebooks.documents import committed, name_of, read
 
 # Those that have the form; the others are still to be rewritten.
-SHORT = {"1_sdp/table2_travelplanner", "1_sdp/table5_multihop"}
+SHORT = {
+    f"1_sdp/{name}"
+    for name in ("table2_travelplanner", "table3_assistantbench", "table4_scienceworld", "table5_multihop")
+}
 
 
 @pytest.mark.parametrize("path", [path for path in committed() if name_of(path) in SHORT], ids=name_of)
