@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 DPI = 100  # a figure of 8 inches is 800 pixels wide
 MOST_METRICS, MOST_ROWS = 3, 12  # of the table
+MOST_IN_FIGURE = 16  # lines of all panels, so that it stays on the first screen
 MOST_LINES = 14  # of a panel; methods with a value made here come first
 
 
@@ -75,7 +76,10 @@ def figure(notebook: str, stored: Stored | None = None) -> Figure | None:
     stored = stored or Stored()
     shown = [item.shows for item in _items(notebook) if item.shows]
     panels = [(metric, lines_of(shows, metric, notebook, stored)) for shows in shown for metric in shows.metrics]
-    if panels := [panel for panel in panels if panel[1]]:
+    panels = [panel for panel in panels if panel[1]]
+    while len(panels) > 1 and sum(len(lines) for _, lines in panels) > MOST_IN_FIGURE:
+        panels.pop()  # the table has the other metrics
+    if panels:
         return dots.draw(panels, title_of(panels[0][1]), decimals=_decimals(panels))
     own = [finding for finding in scoreboard.findings(register.committed()) if finding.claim.notebook == notebook]
     own = [finding for finding in own if finding.on_a_model and finding.n >= FEW]
@@ -174,9 +178,14 @@ def title_of(lines: Sequence[dots.Line]) -> str:
     models = (dots.SMALL, dots.BIG)
     asked = [line for line in lines if any(dot.who in models for dot in line.dots)]
     line = next(iter(asked or [line for line in lines if line.dots] or lines))
-    parts = [f"{_number(dot.value)} by {dot.name if dot.who in models else dot.who}" for dot in line.dots]
+    parts = [f"{_number(dot.value)} {_by(dot)}" for dot in line.dots]
     parts += [f"{_number(line.paper)} in the paper"] if line.paper is not None else []
     return f"{line.label}: {', '.join(parts)}"
+
+
+def _by(dot: dots.Dot) -> str:
+    """Who answered, for a title: "by gpt-4o", "simulated"."""
+    return dot.who if dot.who == dots.SIMULATED else f"by {dot.name if dot.who in (dots.SMALL, dots.BIG) else dot.who}"
 
 
 def _decimals(panels: Sequence[tuple[str, Sequence[dots.Line]]]) -> int:
