@@ -14,6 +14,7 @@ SECTIONS = {
         *("docs/worlds", "docs/rewards", "docs/task-networks", "docs/sandbox"),
     ],
     "To understand and change": [
+        "docs/glossary",
         "docs/evidence",
         "docs/floors",
         "docs/configuration",
