@@ -10,11 +10,14 @@ if TYPE_CHECKING:
 
 SECTIONS = {
     "To use": [
-        *("docs/setup", "docs/models", "docs/scale-out", "docs/data"),
+        *("docs/setup", "docs/models", "docs/episodes", "docs/scale-out", "docs/data"),
         *("docs/worlds", "docs/rewards", "docs/task-networks", "docs/sandbox"),
     ],
     "To understand and change": [
+        "docs/glossary",
         "docs/evidence",
+        "docs/floors",
+        "docs/configuration",
         "docs/deviations",
         "docs/architecture",
         "docs/your-own",

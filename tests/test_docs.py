@@ -79,6 +79,14 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert set(PAGES) <= reached
 
 
+def test_the_glossary_has_a_line_for_each_of_at_most_fifteen_terms() -> None:
+    terms = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").split("| --- | --- |\n")[1].splitlines()
+    assert 0 < len(terms) <= 15 and all(line.startswith("| ") for line in terms)
+    assert (
+        sum("(glossary.md)" in page.read_text(encoding="utf-8") for page in PAGES) >= 8 and "docs/glossary.md" in README
+    )
+
+
 def test_the_readme_is_a_front_page() -> None:
     assert README.count("\n") <= 150
     linked = {link for link in LINK.findall(README) if link.endswith(".ipynb")}

@@ -6,7 +6,7 @@ A page marks such a part, and `make readme` writes what stands between:
     <!-- end of found -->
 
 PARTS lists the names. Some say in brackets which: `claims (ID, ID)`, `figures (NOTEBOOK: FIGURE; FIGURE)`,
-`deviations (PAPER)`. A test holds that every page is current.
+`deviations (PAPER)`, `table (MODULE:FUNCTION ARGUMENT)`. A test holds that every page is current.
 
 The cell behind a notebook's title is its answer box: what the register says of it. Its output is computed from the
 committed results, not from the run around it. So it is written without executing the notebook: by `make readme`, and
@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,8 +99,21 @@ def differences(which: str) -> str:
     return "\n".join([deviations.HEAD, *(deviation.line for deviation in deviations.entries(which))])
 
 
+def table(which: str) -> str:
+    """The table that a function returns. which: "MODULE:FUNCTION ARGUMENT". Raises ValueError where there is none."""
+    name, _, argument = which.partition(" ")
+    module, _, function = name.partition(":")
+    try:
+        compute = getattr(import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(
+            f"cannot load the function of table ({which}): {error}; write MODULE:FUNCTION ARGUMENT"
+        ) from None
+    return markdown(compute(argument)).rstrip("\n")
+
+
 def notebooks(which: str = "") -> str:
-    """The list of notebooks as a table in Markdown, with links from the repository's root.
+    """The list of notebooks, and of pages that have tables of a paper, with links from the repository's root.
 
     Raises DamagedFile where times.yaml lacks a notebook or has one too many.
     """
@@ -117,6 +131,8 @@ def notebooks(which: str = "") -> str:
             tried[link] = times[name]
         else:
             lines.append(f"| {link} | {_items(judged, name)} | {times[name]} s | {_verdicts(judged, name)} |")
+    computed = dict.fromkeys(item.page for paper in judged for item in paper.paper.items if item.page)
+    lines += [f"| [{_title(ROOT / name)}]({name}) | {_items(judged, name)} | – | – |" for name in computed]
     lines.append(f"| To try things out: {'; '.join(tried)} | – | {max(tried.values())} s | – |")
     return "\n".join(lines)
 
@@ -134,7 +150,7 @@ def size(which: str = "") -> str:
 
 PARTS: Mapping[str, Callable[[str], str]] = {
     "found": found, "small": small, "tiles": tiles, "claims": claims, "figures": figures, "deviations": differences,
-    "notebooks": notebooks, "size": size,
+    "notebooks": notebooks, "size": size, "table": table,
 }  # fmt: skip
 
 
@@ -197,11 +213,15 @@ def main() -> None:
         write_atomically(path, filled(text, path.name).encode("utf-8"))
 
 
-def _items(judged: Iterable[register.PaperFindings], notebook: str) -> str:
-    """ "SDP Figure 2", or "StateFactory Figure 2, Tables 3–5, 18": runs of numbers are drawn together."""
+def _title(path: Path) -> str:
+    return path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+
+
+def _items(judged: Iterable[register.PaperFindings], name: str) -> str:
+    """Items of a notebook or page: "SDP Figure 2", or "StateFactory Figure 2, Tables 3–5, 18" with runs of numbers."""
     papers: dict[str, dict[str, dict[str, list[int]]]] = {}
     for paper in judged:
-        for entry in (entry for entry in paper.paper.items if entry.notebook == notebook):
+        for entry in (entry for entry in paper.paper.items if name in (entry.notebook, entry.page)):
             for item in entry.items:
                 if known := ITEM.fullmatch(item):
                     kind, appendix, number = known.groups(default="")

@@ -44,9 +44,9 @@ class Shows:
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """Tables, figures or sections of a paper that one notebook has. note: what is not here, or why there is nothing.
+    """Tables, figures or sections of a paper, and the notebook or the page of docs/ that has them.
 
-    shows: what the notebook's key figure draws.
+    note: what is missing, or why there is neither. shows: what the notebook's key figure draws.
     """
 
     __pydantic_config__ = STRICT
@@ -54,6 +54,7 @@ class Item:
     items: tuple[str, ...]
     title: str
     notebook: str = ""
+    page: str = ""
     note: str = ""
     shows: Shows | None = None
 

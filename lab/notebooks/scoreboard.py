@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lab.notebooks import register
-from lab.notebooks.register import PaperFindings
+from lab.notebooks.register import Item, PaperFindings
 from lab.results import dots
 from lab.results.claims import (
     BY_CONSTRUCTION,
@@ -163,8 +163,11 @@ def details(judged: Iterable[PaperFindings]) -> pd.DataFrame:
     )
 
 
-def items(judged: Iterable[PaperFindings]) -> pd.DataFrame:
-    """Every table and figure of the papers with its notebook, how many claims are about it, and what is not here."""
+def items(judged: Iterable[PaperFindings], to_notebooks: str) -> pd.DataFrame:
+    """Every table and figure of the papers with its notebook or page, its number of claims, and what is missing.
+
+    to_notebooks: the way to the notebooks, with a slash.
+    """
     import pandas as pd
 
     return pd.DataFrame(
@@ -172,13 +175,19 @@ def items(judged: Iterable[PaperFindings]) -> pd.DataFrame:
             "paper": paper.paper.paper,
             "items": ", ".join(item.items),
             "what it shows": item.title,
-            "notebook": item.notebook or EMPTY,
+            "notebook or page": _place(item, to_notebooks),
             "claims": sum(finding.claim.item in item.items for finding in paper.findings),
             "note": item.note or EMPTY,
         }
         for paper in judged
         for item in paper.paper.items
     )
+
+
+def _place(item: Item, to_notebooks: str) -> str:
+    if item.page:
+        return f"[{item.page}]({to_notebooks}../{item.page})"
+    return f"[{item.notebook}]({to_notebooks}{item.notebook}.ipynb)" if item.notebook else EMPTY
 
 
 def folded(frame: pd.DataFrame, summary: str) -> Markdown:

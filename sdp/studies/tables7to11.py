@@ -2,12 +2,15 @@
 
 `tables7to11.yaml` lists the settings; their values are read from the code that runs, never typed again. The bodies of
 the paper's tables were not recovered; what its text says of them is in `data/published/sdp_tables.csv`.
+`make readme` writes the tables of docs/configuration.md.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,6 +47,8 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "MuSiQue": multihop.MuSiQue,
 }
 LENGTHS = "predicates 3d/1c, 5d/2c, 7d/3c"
+SHARED = "all"
+PLACE = re.compile(r"arXiv 2605\.12755 | text.*")  # the paper's name, and how a value was read from it
 
 
 class Setting(NamedTuple):
@@ -91,33 +96,59 @@ def plan_lengths(setup: Setup) -> dict[int, int]:
     return {days: len(setup.episode(of_days[days]).plans[0].predicates) for days in sorted(of_days)}
 
 
-def table(setup: Setup, lengths: Mapping[int, int]) -> pd.DataFrame:
-    """A row a setting and benchmark: the paper's value and its place, and ours, where it comes from, what changes it.
+def shown(benchmark: str) -> pd.DataFrame:
+    """The default settings of a benchmark, without those that all benchmarks share; "all" gives these.
 
-    lengths: as `plan_lengths` has them. evidence: "published" where the paper's value is had, and "measured" where ours
-    was counted, on `data`; a setting itself is neither.
+    Columns: setting, in the paper, here, source, changed by. Raises ValueError for an unknown benchmark.
     """
-    counted = Setting("predicates, by days", "", LENGTHS, "counted in plans", " / ".join(map(str, lengths.values())))
+    whole = _defaults()
+    columns = [name for name in whole if name != "benchmark"]
+    shared = whole.groupby(columns, sort=False)["benchmark"].transform("nunique") == len(TABLES)
+    if benchmark not in {SHARED, *TABLES}:
+        raise ValueError(f"no settings of {benchmark!r}; choose from {', '.join([SHARED, *TABLES])}")
+    chosen = shared if benchmark == SHARED else ~shared & (whole["benchmark"] == benchmark)
+    return whole.loc[chosen, columns].drop_duplicates()
+
+
+@cache
+def _defaults() -> pd.DataFrame:
+    setup = Setup(data="synthetic")
+    return table(setup, plan_lengths(setup))
+
+
+def table(setup: Setup, lengths: Mapping[int, int]) -> pd.DataFrame:
+    """A row a setting and benchmark: the paper's value with its place, ours, where ours comes from, what changes it.
+
+    setup: of TravelPlanner. lengths: as `plan_lengths` returns them.
+    """
+    counted = Setting("predicates of a plan of 3, 5 and 7 days", "", LENGTHS, "counted in plans of synthetic trips")
+    counted = counted._replace(value=" / ".join(map(str, lengths.values())))
     lines = [_line("TravelPlanner", setup, setting) for setting in [*settings("TravelPlanner", setup), counted]]
-    lines[-1] |= {"data": setup.decided().data, "evidence": f"{lines[-1]['evidence']}; measured, rules"}
     for benchmark, experiment in OTHERS.items():
         own = experiment()
         listed = settings(benchmark, own)
         lines += [_line(benchmark, own, setting) for setting in listed]
         known = {setting.published for setting in listed}
-        lines += [_row(benchmark, name, *value) for name, value in _published(benchmark).items() if name not in known]
+        lines += [_row(benchmark, name, value) for name, value in _published(benchmark).items() if name not in known]
     return pd.DataFrame(lines)
 
 
-def _published(benchmark: str) -> dict[str, tuple[str, str]]:
-    """What the paper says of a benchmark: setting -> value and source."""
+def _published(benchmark: str) -> dict[str, str]:
+    """What the paper says of a benchmark: setting -> value with its place."""
     rows = tables.published(TABLES[benchmark], "sdp").to_dict("records")
-    numbers = ("" if math.isnan(row["value"]) else f"{row['value']:g}" for row in rows)
-    return {row["metric"]: (row["text"] or number, row["source"]) for row, number in zip(rows, numbers, strict=True)}
+    return {row["metric"]: _with_place(row["text"] or _number(row["value"]), row["source"]) for row in rows}
 
 
-def _line(benchmark: str, setup: Any, setting: Setting) -> dict[str, Any]:
-    value, source, paper = setting.value, setting.source, setting.said
+def _with_place(value: str, source: str) -> str:
+    return f"{value} ({PLACE.sub('', source)})" if value else NOT_RECOVERED
+
+
+def _number(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:g}"
+
+
+def _line(benchmark: str, setup: Any, setting: Setting) -> dict[str, str]:
+    value, source, paper = setting.value, setting.source, setting.said or NOT_SAID
     if value is None:
         owner, _, name = setting.parameter.partition(".")
         value = getattr({"Settings": setup.settings, "Policy": setup.policy, "Setup": setup}[owner], name)
@@ -125,15 +156,17 @@ def _line(benchmark: str, setup: Any, setting: Setting) -> dict[str, Any]:
         value = "on" if value else "off"
     if source == OPEN:
         (choice,) = (entry for entry in deviations.entries("sdp") if entry.switch == setting.parameter)
-        source, paper = f"our choice: {choice.here}", f"{choice.where}: {choice.paper}"
-    published, place = _published(benchmark)[setting.published] if setting.published else ("", "")
-    row = _row(benchmark, setting.words, published, place) | ({"paper": paper} if paper and not place else {})
-    return row | {"ours": str(value), "source of ours": source, "parameter": setting.parameter or EMPTY}
+        source, paper = f"our choice: {choice.here}", f"{choice.paper} ({choice.where})"
+    if setting.published:
+        paper = _published(benchmark)[setting.published]
+    ours = f"{value:g}" if isinstance(value, float) else str(value)
+    return _row(benchmark, setting.words, paper, ours, source, setting.parameter)
 
 
-def _row(benchmark: str, name: str, value: str, place: str) -> dict[str, Any]:
+def _row(
+    benchmark: str, name: str, paper: str, ours: str = EMPTY, source: str = EMPTY, parameter: str = ""
+) -> dict[str, str]:
     return {
-        "benchmark": benchmark, "setting": name, "paper": value or (NOT_RECOVERED if place else NOT_SAID),
-        "place in the paper": place.removeprefix("arXiv 2605.12755 ") if value else EMPTY, "ours": "",
-        "source of ours": EMPTY, "parameter": EMPTY, "data": EMPTY, "evidence": "published" if value else EMPTY,
+        "benchmark": benchmark, "setting": name, "in the paper": paper, "here": ours, "source": source,
+        "changed by": f"`{parameter}`" if parameter else EMPTY,
     }  # fmt: skip

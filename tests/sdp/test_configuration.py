@@ -30,12 +30,25 @@ def test_values_are_the_codes_and_the_papers_stand_beside_them() -> None:
     assert lengths == {3: 11, 5: 17, 7: 23}  # A.2
     other = replace(SETUP, settings=Settings(budget=7), policy=Policy(undo=2))
     table = tables7to11.table(other, lengths).set_index(["benchmark", "setting"])
-    assert table.loc[("TravelPlanner", "attempt budget b"), ["paper", "ours"]].tolist() == ["3", "7"]
-    assert table.loc[("TravelPlanner", "Replan may undo, times"), ["paper", "ours"]].tolist() == ["retry only", "2"]
-    assert table.loc[("TravelPlanner", "global step cap"), ["paper", "ours"]].tolist() == ["not recovered", "100"]
-    assert table.loc[("MuSiQue", "global step cap"), ["paper", "ours"]].tolist() == ["25", "25"]
-    assert table.loc[("ScienceWorld", "global step cap"), ["paper", "ours"]].tolist() == ["500", "500"]
-    assert table.loc[("AssistantBench", "max narrowing steps"), ["paper", "ours"]].tolist() == ["5", "5"]
+    values = table[["in the paper", "here"]].agg(" | ".join, axis="columns")
+    assert values["TravelPlanner", "attempt budget b"] == "3 (A.3) | 7"
+    assert values["TravelPlanner", "times that Replan may undo decisions"] == "retry only (A.2) | 2"
+    assert values["TravelPlanner", "global step cap"] == "not recovered | 100"
+    assert values["TravelPlanner", "predicates of a plan of 3, 5 and 7 days"] == "11 / 17 / 23 (A.2) | 11 / 17 / 23"
+    assert values["MuSiQue", "global step cap"] == "25 (A.6) | 25"
+    assert values["ScienceWorld", "global step cap"] == "500 (A.3) | 500"
+    assert values["AssistantBench", "maximum narrowing steps"] == "5 (A.4) | 5"
     assert set(table.index.get_level_values(0)) == set(tables7to11.TABLES)
-    assert (table["evidence"].str.startswith("published") == table["place in the paper"].ne("–")).all()
-    assert [name for _, name in table.index[table["data"].ne("–")]] == ["predicates, by days"], "a setting is of none"
+
+
+@pytest.mark.slow
+def test_the_page_shows_every_setting_once_and_shared_ones_apart() -> None:
+    whole = tables7to11.table(Setup(data="synthetic"), tables7to11.plan_lengths(SETUP))
+    shared = set(tables7to11.shown("all")["setting"])
+    assert {"temperature", "Validate"} <= shared
+    for benchmark in tables7to11.TABLES:
+        own = tables7to11.shown(benchmark)["setting"].tolist()
+        assert not shared & set(own)
+        assert sorted([*own, *shared]) == sorted(whole.loc[whole["benchmark"] == benchmark, "setting"])
+    with pytest.raises(ValueError, match="no settings of 'Crosswords'; choose from all, TravelPlanner"):
+        tables7to11.shown("Crosswords")

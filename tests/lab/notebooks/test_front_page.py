@@ -25,6 +25,11 @@ def test_tables_figures_and_sections_of_a_paper_are_listed() -> None:
     assert front_page._items([], "n") == "–"
 
 
+def test_a_page_of_docs_is_listed_with_its_items() -> None:
+    lines = [line for line in front_page.notebooks().splitlines() if "docs/configuration.md" in line]
+    assert len(lines) == 1 and "SDP Tables 7–11" in lines[0]
+
+
 def test_a_notebook_without_its_time_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     times = tmp_path / "times.yaml"
     text = front_page.TIMES.read_text(encoding="utf-8")
@@ -47,6 +52,7 @@ def test_a_page_is_filled_in_place_and_a_lost_marker_is_named() -> None:
     [
         ("claims (nobody-said-so)", "no claim nobody-said-so in data/claims"),
         ("figures (0_tour: no such)", "expected.yaml states no 'no such' of 0_tour"),
+        ("table (lab.results.exports:rows all)", "cannot load the function of table .lab.results.exports:rows all."),
         ("weather", "wants a part 'weather'; choose from found, small, tiles"),
     ],
 )

@@ -46,6 +46,8 @@ def test_every_table_and_figure_with_published_numbers_is_listed_once_and_has_it
     listed = {item.notebook for item in ITEMS.values()}
     ours = {name_of(path): path for path in committed()}
     assert listed - {""} <= ours.keys()
+    assert all((ROOT / item.page).is_file() for item in ITEMS.values() if item.page)
+    assert all(item.notebook or item.page or item.note for item in ITEMS.values())
     assert {finding.claim.notebook for finding in FINDINGS} - {""} <= ours.keys()
     assert {name for name in ours if name.partition("/")[0] in PAPERS} <= listed
 
@@ -73,6 +75,12 @@ def test_a_claims_numbers_are_data_in_its_unit() -> None:
         assert row[["ci_low", "ci_high"]].tolist() == pytest.approx(finding.here[1:], nan_ok=True)
         if finding.sides:
             assert row["first"] - row["second"] == pytest.approx(row["value"])
+
+
+def test_every_table_and_figure_links_its_notebook_or_page() -> None:
+    links = scoreboard.items(JUDGED, "").set_index(["paper", "items"])["notebook or page"]
+    assert links["SDP", "Table 7"] == "[docs/configuration.md](../docs/configuration.md)"
+    assert links["SDP", "Table 1"] == "[1_sdp/table1_mdp_objects](1_sdp/table1_mdp_objects.ipynb)"
 
 
 def test_every_recording_with_answers_notes_the_prompts_that_it_answers() -> None:
