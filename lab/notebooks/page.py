@@ -107,8 +107,7 @@ def table(notebook: str, rows: pd.DataFrame) -> Shown:
     shows = next(item.shows for item in _items(notebook) if item.shows)
     metrics = [*shows.metrics][:MOST_METRICS]
     wanted = rows[rows["metric"].isin(metrics) & rows["value"].notna()]
-    if shows.methods:
-        wanted = wanted[wanted["method"].isin(shows.methods)].assign(method=wanted["method"].map(shows.methods))
+    wanted = _named(wanted, shows)
     decimals = 3 if shows.lower else 1
     lines: dict[tuple[str, str], dict[str, str]] = {}
     for row in wanted.sort_values("n", kind="stable", na_position="first").to_dict("records"):
@@ -142,11 +141,19 @@ def lines_of(shows: Shows, metric: str, notebook: str, stored: Stored) -> list[d
     if rows is None:
         return []
     rows = rows[(rows["metric"] == metric) & rows["value"].notna()]
-    if shows.methods:
-        rows = rows[rows["method"].isin(shows.methods)].assign(method=rows["method"].map(shows.methods))
+    rows = _named(rows, shows)
     lines = [_line(str(method), group) for method, group in rows.groupby("method", sort=False)]
     chosen = sorted(lines, key=lambda line: not line.dots)[:MOST_LINES]
     return [line for line in lines if line in chosen] + _null(shows.metrics[metric], shows.lower, stored)
+
+
+def _named(rows: pd.DataFrame, shows: Shows) -> pd.DataFrame:
+    """Rows whose method is called as in the figure."""
+    if shows.by == "backbone":
+        return rows.assign(method=rows["backbone"])
+    if shows.methods:
+        return rows[rows["method"].isin(shows.methods)].assign(method=rows["method"].map(shows.methods))
+    return rows
 
 
 def _line(method: str, rows: pd.DataFrame) -> dots.Line:
@@ -178,7 +185,10 @@ def title_of(lines: Sequence[dots.Line]) -> str:
     models = (dots.SMALL, dots.BIG)
     asked = [line for line in lines if any(dot.who in models for dot in line.dots)]
     line = next(iter(asked or [line for line in lines if line.dots] or lines))
-    parts = [f"{_number(dot.value)} {_by(dot)}" for dot in line.dots]
+    parts = [
+        _number(dot.value) if dot.name and dot.name in line.label else f"{_number(dot.value)} {_by(dot)}"
+        for dot in line.dots
+    ]
     parts += [f"{_number(line.paper)} in the paper"] if line.paper is not None else []
     return f"{line.label}: {', '.join(parts)}"
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from lab.machine.paths import ROOT
 from lab.machine.reading import damaged, read_text, typed
@@ -31,7 +31,8 @@ class Shows:
     """What a notebook's key figure draws of a stored results table: a panel a metric.
 
     metrics: metric -> benchmark whose strongest null model is a tick, "" for none. methods: name in the table -> name
-    in the figure, where two may become one line; all where it is empty. lower: lower values are the better ones.
+    in the figure, where two may become one line; all where it is empty. by: the column whose values are the lines.
+    lower: lower values are the better ones.
     """
 
     __pydantic_config__ = STRICT
@@ -40,6 +41,7 @@ class Shows:
     metrics: Mapping[str, str]
     methods: Mapping[str, str] = field(default_factory=dict)
     lower: bool = False
+    by: Literal["method", "backbone"] = "method"
 
 
 @dataclass(frozen=True, kw_only=True)

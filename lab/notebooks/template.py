@@ -24,7 +24,7 @@ ROW, CELL, HEAD = re.compile(r"<tr\b"), re.compile(r"<th\b"), re.compile(r"<thea
 TAG = re.compile(r"<[^>]+>")
 LINK = re.compile(r"\]\([^)]*\)|`[^`]*`")
 # What only a run can say: decimals, shares in percent but the level of intervals, differences with a sign.
-RESULT = re.compile(r"(?<![\w.])[+−-]?\d+\.\d+(?![\w.])|(?<!\d)(?!95 %)\d+ ?%|(?<![\w–])[+−]\d")
+RESULT = re.compile(r"(?<![\w.§])[+−-]?\d+\.\d+(?![\w.])|(?<!\d)(?!95 %)\d+ ?%|(?<![\w–])[+−]\d")
 
 
 def faults(notebook: NotebookNode, name: str) -> Iterator[str]:
