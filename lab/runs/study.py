@@ -12,7 +12,7 @@ All conditions play the same tasks, and a run holds them all: it is resumed, rec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,7 +21,7 @@ from lab.machine.faults import MissingData
 from lab.machine.printing import hint
 from lab.models.engines import parse
 from lab.results import tables
-from lab.runs import collecting, recordings, study_results
+from lab.runs import collecting, recordings
 from lab.runs.experiment import BadSetting
 from lab.runs.registry import STUDIES
 from lab.runs.study_results import KEPT, Results
@@ -97,7 +97,7 @@ class Study:
     Functions among the fields take a `Trial`, or the `Results` of one.
 
     name: in manifests of runs and recordings. metric: name of the score that experiments give an episode.
-    against: the baseline condition of all comparisons. primary: the condition of the protocol's primary comparison.
+    against: the baseline condition of all comparisons.
     published: the paper's table, and the paper's file in `data/published`.
     options: default settings, as `Trial.options` has them. synthetic: defaults that differ on synthetic data. limits:
     data -> benchmark -> how many tasks by default, where these are not all.
@@ -117,7 +117,6 @@ class Study:
     metrics: tuple[Metric, ...]
     metric: str = "score"
     against: str = ""
-    primary: str = ""
     published: tuple[str, str] = ("", "")
     options: Settings = field(default_factory=dict)
     synthetic: Settings = field(default_factory=dict)
@@ -209,15 +208,3 @@ def register(study: Study) -> Study:
     """Make a study known by its name, which runs and recordings keep."""
     STUDIES.own[study.name] = study
     return study
-
-
-def primary(runs: Sequence[Results]) -> pd.DataFrame:
-    """The protocol's comparison in each run: see `lab.runs.study_results.primary`; nothing of no runs."""
-    import pandas as pd
-
-    if not runs:
-        return pd.DataFrame()
-    study = runs[0].of_study
-    rows = study_results.primary(runs, study.against, study.primary)
-    data = {(run.backbone, dataset): run.setup.data_of(dataset) for run in runs for dataset in run.setup.datasets}
-    return rows.assign(data=[data[row.backbone, row.dataset] for row in rows.itertuples()])

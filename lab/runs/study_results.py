@@ -271,30 +271,6 @@ def comparisons(runs: Sequence[Results], against: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def primary(runs: Iterable[Results], method: str, against: str) -> pd.DataFrame:
-    """One method less another on the same tasks, in points: a line for each dataset of each run that has both.
-
-    p as in `comparisons`; Holm's correction over the lines of a backbone, since they are the primary comparisons of one
-    document. smallest: as in `comparisons`.
-    """
-    import pandas as pd
-
-    rows: list[dict[str, Any]] = []
-    for run in (run for run in runs if {method, against} <= {*run.setup.methods}):
-        for dataset in run.setup.datasets:
-            c = compare(run.scores_of(dataset, method), run.scores_of(dataset, against))
-            difference, low, high = (100 * end for end in c.difference)
-            rows.append(
-                {"backbone": run.backbone, "dataset": dataset, "n": c.n, method: 100 * c.mean_a,
-                 against: 100 * c.mean_b, "difference": difference, "low": low, "high": high, "gained": c.wins,
-                 "lost": c.losses, "smallest": smallest(c), "p": c.p, "evidence": run.evidence}
-            )  # fmt: skip
-    table = pd.DataFrame(rows)
-    if len(table):
-        table["p (Holm)"] = table.groupby("backbone")["p"].transform(holm)
-    return table
-
-
 def contrasts(runs: Iterable[Results], pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
     """Pairs of methods on the same tasks, in points: a row a run, pair, and dataset on which both have played.
 

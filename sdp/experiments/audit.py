@@ -6,13 +6,13 @@ Two errors: a wrong step that is certified, and a right one that is rejected. St
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 from lab.models import judges
 from lab.models.backbone import Ledger
-from lab.results import plots, tables
+from lab.results import tables
 from lab.results.outcomes import Judgement
 from lab.results.statistics import cluster_bootstrap, cluster_contrast
 from lab.runs import collecting, experiment, recordings
@@ -26,7 +26,6 @@ from worlds.agentprocessbench import NEUTRAL, RIGHT, WRONG, Step
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-    from matplotlib.figure import Figure
 
 VALIDATE = "Validate (A.5, A.6)"
 SLICE = "AgentProcessBench's labels (arXiv 2603.14465), HotpotQA slice"
@@ -259,29 +258,3 @@ def errors_of(rows: pd.DataFrame) -> dict[str, judges.Errors]:
     """Backbone -> its two rates as shares, from rows with both."""
     rates = rows[rows["metric"].isin((CERTIFY, REJECT))].pivot_table("value", "backbone", "metric", sort=False)
     return {str(name): judges.Errors(row[CERTIFY] / 100, row[REJECT] / 100) for name, row in rates.iterrows()}
-
-
-def draw_rates(rows: pd.DataFrame, metrics: Sequence[str], ours: str) -> Figure:
-    """A dot and its interval for each judge, a panel a metric, in the order of the first metric.
-
-    rows: a results table; a metric that it lacks has no panel. ours: the method whose dots are coloured.
-    """
-    import matplotlib.pyplot as plt
-
-    metrics = [metric for metric in metrics if (rows["metric"] == metric).any()]
-    first = rows[rows["metric"] == metrics[0]].sort_values("value", ascending=False)
-    order = {key: line for line, key in enumerate(zip(first["method"], first["backbone"], strict=True))}
-    size = (2.6 + 3.2 * len(metrics), 1.4 + 0.27 * len(order))
-    figure, panels = plt.subplots(1, len(metrics), figsize=size, sharey=True, squeeze=False)
-    for axes, metric in zip(panels[0], metrics, strict=True):
-        for row in rows[rows["metric"] == metric].itertuples():
-            line, color = order[row.method, row.backbone], "C1" if row.method == ours else "C0"
-            axes.plot([row.ci_low, row.ci_high], [line, line], color=color, linewidth=1.6)
-            axes.plot(row.value, line, "o", color=color, markersize=5)
-        axes.set(xlabel=metric, xlim=(-2, 102))
-        axes.grid(axis="y", visible=False)
-    names = [f"{ours}: {backbone}" if method == ours else backbone for method, backbone in order]
-    panels[0][0].set_yticks(range(len(order)), names, fontsize="small")
-    judges = rows["method"] != ours
-    plots.label_evidence(figure, rows.assign(backbone=rows["backbone"].mask(judges, "published judges")))
-    return figure

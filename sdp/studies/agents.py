@@ -89,7 +89,6 @@ STUDIES = {
             conditions=CONDITIONS,
             metrics=(Metric(metric),),
             against=SDP.name,
-            primary=REACT,
             published=(table, "sdp"),
             options=options,
             synthetic={"split": "reporting"} if "split" in options else {},

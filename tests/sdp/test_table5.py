@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from lab.results.statistics import holm
-from lab.runs import study
 from lab.runs.collecting import collect
 from lab.runs.study_results import Results
 from sdp.studies import conditions, table5
@@ -48,17 +46,6 @@ def test_so_few_questions_show_nothing(played: Results) -> None:
     compared = played.compare()
     assert (compared["p (Holm)"] >= compared["p"]).all()
     assert set(compared["smallest"]) == {600 / 3}  # three questions show nothing: McNemar's test needs six that differ
-
-
-def test_the_primary_comparison_is_corrected_over_both_datasets() -> None:
-    run = collect(replace(SMALL, engine="rules@0.6", limit=8, methods=(SDP, table5.ALL.name)))
-    alone = replace(run, setup=replace(run.setup, methods=(SDP,)))
-    lines = study.primary([run, alone])
-    every = run.compare()
-    assert lines["difference"].tolist() == (-every[f"less {SDP}"]).tolist() and lines["difference"].any()
-    assert lines["gained"].tolist() == every["lost"].tolist()
-    assert lines["p (Holm)"].tolist() == holm(lines["p"].tolist())
-    assert study.primary([alone]).empty
 
 
 def test_the_placebo_is_rejected_as_often_as_sdp(noisy: Results) -> None:
