@@ -6,7 +6,6 @@ Every package's experiments that are `Playable` are in it. Each setting that is 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -21,6 +20,7 @@ from lab.explore.controls import (
     Action,
     Group,
     Panel,
+    at_most_every,
     engine_box,
     escaped,
     misjudging,
@@ -52,15 +52,8 @@ BESIDE = ("the full loop, else the same", "all as it is by default")
 
 def watched(setup: Playable, task: str, seen: OnStep = lambda timeline: None) -> Timeline:
     """Play one episode, which no run keeps. seen: is told how far it is, some times a second. Raises as a run does."""
-    setup, last = setup.resolved(), 0.0
-
-    def paused(timeline: Timeline) -> None:
-        nonlocal last
-        if time.monotonic() - last >= PAUSE:
-            seen(timeline)
-            last = time.monotonic()
-
-    played = setup.watch(task, Transcript(connected(setup.engine)), paused)
+    setup = setup.resolved()
+    played = setup.watch(task, Transcript(connected(setup.engine)), at_most_every(PAUSE, seen))
     seen(played)
     return played
 
@@ -142,8 +135,17 @@ class Ablation(Panel):
         self.episode, self.comparison = HTML(), styled()
         self._choose((agent, benchmark), task, changed or {})
         self.what.value = agent, benchmark
-        self.play = Action("Play one episode", self.play_one, self._price_of_one)
-        self.batch = Action("Play the batch beside the full loop", self.play_batch, self._price_of_batch)
+        self.play = Action(
+            "Play one episode",
+            self.play_one,
+            self._price_of_one,
+            lambda: (self.setup(), self.task.value),
+            [self.episode],
+        )
+        self.batch = Action(
+            "Play the batch beside the full loop", self.play_batch, self._price_of_batch,
+            lambda: (self.setup(), self.full()), [self.comparison],
+        )  # fmt: skip
         rates = VBox([HTML("<b>Validate errs (with rules)</b>"), self.certify, self.reject])
         tasks = VBox([HTML("<b>What is played</b>"), self.what, self.task, self.limit, self.beside])
         answering = VBox([HTML("<b>Who answers</b>"), self.engine, self.operators])
@@ -151,7 +153,7 @@ class Ablation(Panel):
             [row(tasks, self.switches), row(answering, rates), self.play, self.batch, self.comparison, self.episode]
         )
         self.what.observe(self._switch, "value")
-        on_change((self.limit, self.engine, self.certify, self.reject, self.beside), self._changed)
+        on_change((self.task, self.limit, self.engine, self.certify, self.reject, self.beside), self._changed)
 
     def setup(self) -> Playable:
         """What the controls say. Raises what a setting does that no run can have."""
@@ -167,6 +169,7 @@ class Ablation(Panel):
     def play_one(self) -> None:
         """Play the episode that is chosen, and show it as it goes."""
         self.timeline = watched(self.setup(), self.task.value, self._show)
+        self.play.made()
 
     def play_batch(self) -> None:
         """Play the batch and the full loop, and show the difference."""
@@ -176,6 +179,7 @@ class Ablation(Panel):
         first, second = (run.folder.name[-HASH:] for run in (self.compared.first, self.compared.second))
         command = f"python -m lab show {first} --beside {second}"
         self.comparison.value = f"{self.told}<p><small>Kept as runs: <code>{escaped(command)}</code></small></p>"
+        self.batch.made()
 
     def page(self) -> str:
         """The comparison and the episode."""

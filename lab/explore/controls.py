@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import inspect
-from collections.abc import Callable, Iterable
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -14,6 +16,7 @@ from ipywidgets import (
     Button,
     Checkbox,
     Combobox,
+    DOMWidget,
     Dropdown,
     FloatText,
     HBox,
@@ -36,13 +39,19 @@ if TYPE_CHECKING:
 
 DPI = 90  # of a drawing in a panel
 FOR_READERS = (ValueError, RuntimeError, OSError)  # errors whose messages are whole sentences here
+FADED = "lab-outdated"
+OUTDATED = (
+    f"<style>.{FADED} {{{{ opacity: .45; }}}}</style><b>Outdated:</b> the result of “{{}}” was made before a control \
+was changed. Press the button again."
+)
 WRAPPED = Layout(flex_flow="row wrap", align_items="flex-start", grid_gap="4px 20px")
 
 
 class Panel(VBox):
     """Widgets, and what stands in their place in a committed notebook, a book or a mail: a page, or else a picture.
 
-    A front end shows the richest form that it has; the notebook's normaliser takes the widget out of the output.
+    A front end shows the richest form that it has; the notebook's normaliser takes the widget out of the output. Above
+    a page stands which of its results are outdated.
     """
 
     def page(self) -> str:
@@ -54,7 +63,8 @@ class Panel(VBox):
         return b""
 
     def _repr_html_(self) -> str | None:
-        return self.page() or None
+        marks = [each.mark.value for each in self.children if isinstance(each, Action)]
+        return "".join([*marks, self.page()]) if self.page() else None
 
     def _repr_png_(self) -> bytes | None:
         return self.picture() or None
@@ -68,20 +78,37 @@ class Action(VBox):
 
     work: what a press does. cost: gives the cost of a press as text; `refresh` calls it again. If it raises, the
     error is displayed next to the button, which stays disabled.
+    settings: what a result depends on, as the controls stand. Once they differ from those that a result was made with
+    (`made`), it is marked as outdated, until they are as they were or it is made again. results: widgets that fade.
     """
 
-    def __init__(self, label: str, work: Callable[[], object], cost: Callable[[], str]) -> None:
+    def __init__(
+        self, label: str, work: Callable[[], object], cost: Callable[[], str],
+        settings: Callable[[], object] = lambda: None, results: Sequence[DOMWidget] = (),
+    ) -> None:  # fmt: skip
         self.button = Button(button_style="primary", layout=Layout(width="auto"))
-        self.said, self.output = HTML(), Output()
-        super().__init__([HBox([self.button, self.said], layout=WRAPPED), self.output])
-        self._label, self._work, self._cost = label, work, cost
+        self.said, self.mark, self.output = HTML(), HTML(), Output()
+        super().__init__([HBox([self.button, self.said], layout=WRAPPED), self.mark, self.output])
+        self._label, self._work, self._cost, self._settings, self._results = label, work, cost, settings, results
+        self._made_with: list[object] = []
         self.button.on_click(self._clicked)
         self.refresh()
 
+    @property
+    def outdated(self) -> bool:
+        """Whether a result is shown that was made with other settings than those that the controls state now."""
+        return bool(self.mark.value)
+
+    def made(self) -> None:
+        """Note that a result was just made, with the settings as they stand."""
+        self._made_with = [self._settings()]
+        self._mark_outdated()
+
     def refresh(self) -> None:
-        """Update the cost of a press, after each change of a control."""
+        """Update the cost of a press and the mark of its result, after each change of a control."""
         self.tell("")
         self._offer()
+        self._mark_outdated()
 
     def press(self) -> None:
         """Do the work. Raises nothing: errors are displayed next to the button."""
@@ -109,6 +136,15 @@ class Action(VBox):
         except Exception as error:
             self.button.description, self.button.disabled = self._label, True
             self.tell(words(error))
+
+    def _mark_outdated(self) -> None:
+        try:
+            outdated = bool(self._made_with) and self._made_with != [self._settings()]
+        except Exception:  # settings that nothing can be made with
+            outdated = bool(self._made_with)
+        self.mark.value = OUTDATED.format(escaped(self._label)) if outdated else ""
+        for widget in self._results:
+            (widget.add_class if outdated else widget.remove_class)(FADED)
 
     def _clicked(self, _: Button) -> None:
         self.output.clear_output()
@@ -222,6 +258,25 @@ def misjudging(engine: str, errors: Errors) -> str:
         raise ValueError(f"{whole} {why}: set both rates of Validate to 0, or let rules answer")
     rates = f"certify={errors.certify:g}&reject={errors.reject:g}"
     return engines.joined(f"{whole}{'&' if '?' in whole else '?'}{rates}", others)
+
+
+def offer(box: Dropdown, options: Sequence[Any]) -> None:
+    """Other options of a dropdown, of which the first is chosen; none of none."""
+    box.options = options
+    box.index = 0 if options else None
+
+
+def at_most_every(seconds: float, do: Callable[[T], object]) -> Callable[[T], None]:
+    """The same function, of which calls that come sooner after the last one are left out."""
+    last = -math.inf
+
+    def called(value: T) -> None:
+        nonlocal last
+        if time.monotonic() - last >= seconds:
+            do(value)
+            last = time.monotonic()
+
+    return called
 
 
 def on_change(widgets: Iterable[Widget], do: Callable[[], object]) -> None:

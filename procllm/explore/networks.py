@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ipywidgets import HTML, BoundedIntText, Dropdown, HBox, Image, IntSlider, Layout, Textarea, VBox
 
-from lab.explore.controls import STYLE, Action, Panel, engine_box, escaped, on_change, png, row, warning, words
+from lab.explore.controls import (
+    STYLE,
+    Action,
+    Panel,
+    at_most_every,
+    engine_box,
+    escaped,
+    offer,
+    on_change,
+    png,
+    row,
+    warning,
+    words,
+)
 from lab.models import engines as engine_strings
 from lab.models.connect import connected
 from lab.models.engines import MODELS
 from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
-from procllm import domains
+from procllm import domains, effects
 from procllm.conditions import EXTENDED, HUMAN, NONE, PLACEBO, network_of
 from procllm.domains import Instance
 from procllm.experiments.episodes import OPERATORS, Episodes
@@ -43,23 +55,34 @@ def problems(domain: str, data: str = "synthetic", seed: int = 0) -> list[Instan
     return list(Episodes(domain=domain, limit=PROBLEMS, data=data, seed=seed).decided().instances().values())
 
 
+def checked(domain: str, text: str, engine: str = "rules") -> Network:
+    """The network that a text states. Raises BadNetwork, also for an effect that rules cannot read if they verify."""
+    known = domains.domain(domain)
+    network = read(text, known.paths)
+    try:
+        verifying = engine_strings.routed(engine, {}, OPERATORS, "ProcLLM").of(VERIFYING.operator)
+    except ValueError:  # no engine: the button says so
+        return network
+    return effects.check(known, network) if verifying.kind == "rules" else network
+
+
 def played(
     domain: str, instance: Instance, text: str, engine: str = "rules", horizon: int = HORIZON,
     watch: Callable[[Sequence[Step]], None] | None = None,
 ) -> Played:  # fmt: skip
     """Play a problem under the network that a text states. Raises BadNetwork, and what `procllm.play` raises."""
-    place = domains.domain(domain)
-    network = read(text, place.paths)
-    transcript = Transcript(connected(engine))
-    trajectory = play(place, instance, network, transcript, horizon, watch=watch)
+    network, transcript = checked(domain, text, engine), Transcript(connected(engine))
+    trajectory = play(domains.domain(domain), instance, network, transcript, horizon, watch=watch)
     return Played(network, trajectory, timeline(trajectory, transcript.exchanges, instance.request))
 
 
-def told(network: Network) -> str:
+def told(domain: str, network: Network) -> str:
     """What a checked network comes to, in a line."""
     tasks = sum(1 for _ in network.tree())
     unused = f"; never used: {', '.join(network.unreachable)}" if network.unreachable else ""
-    return f"{tasks} tasks to verify, from {len(network.methods)} methods{unused}"
+    unread = len(effects.unread(domains.domain(domain), network))
+    passing = f"; {unread} effects that rules cannot read pass once their files hold text" if unread else ""
+    return f"{tasks} tasks to verify, from {len(network.methods)} methods{unused}{passing}"
 
 
 def price(engine: str, horizon: int) -> str:
@@ -97,7 +120,7 @@ class Networks(Panel):
                                    layout=Layout(width="36em"))  # fmt: skip
         self.network: Network | None = None
         self._problems, self._missing = list[Instance](), ""
-        self.play = Action("Play it", self.play_it, self._price)
+        self.play = Action("Play it", self.play_it, self._price, self._asked, [self.told, self.episode])
         self._begin()
         left = VBox([self.text, self.said], layout=Layout(flex="1 1 26em"))
         right = VBox([self.drawing, self.iteration, self.told], layout=Layout(flex="2 1 36em", min_width="0"))
@@ -106,39 +129,39 @@ class Networks(Panel):
              HBox([left, right], layout=Layout(flex_flow="row wrap", grid_gap="4px 20px")), self.episode]
         )  # fmt: skip
         on_change((self.domain, self.start), self._begin)
-        on_change((self.engine, self.horizon), self.play.refresh)
-        self.text.observe(lambda _: self.check(), "value")
+        on_change((self.problem, self.horizon), self.play.refresh)
+        on_change((self.text, self.engine), self.check)
         self.iteration.observe(lambda _: self._look(), "value")
 
     def check(self) -> None:
         """Read the text: its tree, or what is wrong with it, in words. The last good tree stays until then."""
         self.network = None
         try:
-            self.network = read(self.text.value, domains.domain(self.domain.value).paths)
+            self.network = checked(self.domain.value, self.text.value, self.engine.value.strip())
         except BadNetwork as error:
             self.said.value = warning(words(error))
         else:
-            self.said.value = f"✓ {escaped(told(self.network))}"
-            if not self.played or self.played.network != self.network:
-                self.played, self.episode.value, self.told.value = None, "", ""
-                self.iteration.disabled = True
+            self.said.value = f"✓ {escaped(told(self.domain.value, self.network))}"
+            self.iteration.disabled = not self.played or self.played.network != self.network
+            if self.iteration.disabled:
                 self._draw(self.network, State((), ""))
+            else:
+                self._look()
         self.play.refresh()
 
     def play_it(self) -> None:
         """Play the problem under the network, and show the tree as it goes; then any iteration of it can be seen."""
         (instance,) = (each for each in self._problems if each.id == self.problem.value)
-        last = 0.0
 
         def watch(steps: Sequence[Step]) -> None:
-            nonlocal last
-            if self.network and time.monotonic() - last >= PAUSE:
+            if self.network:
                 self._draw(self.network, state_after(steps))
                 self.told.value = f"iteration {len(steps)}"
-                last = time.monotonic()
 
         engine = engine_strings.seeded(self.engine.value.strip(), self.seed)
-        self.played = played(self.domain.value, instance, self.text.value, engine, self.horizon.value, watch)
+        self.played = played(self.domain.value, instance, self.text.value, engine, self.horizon.value,
+                             at_most_every(PAUSE, watch))  # fmt: skip
+        self.play.made()
         self.episode.value = self.played.timeline._repr_html_()
         before, count = self.iteration.value, len(self.played.trajectory.steps)
         with self.iteration.hold_trait_notifications():
@@ -157,8 +180,7 @@ class Networks(Panel):
             self._problems = problems(self.domain.value, self.data, self.seed)
         except Exception as error:  # data that is not here, say
             self._missing = words(error)
-        self.problem.options = [each.id for each in self._problems]
-        self.problem.index = 0 if self._problems else None
+        offer(self.problem, [each.id for each in self._problems])
         text = write(network_of(self.start.value, domains.domain(self.domain.value)))
         same, self.text.value = self.text.value == text, text
         if same or self.network is None:  # else it was checked when it changed
@@ -174,6 +196,10 @@ class Networks(Panel):
 
     def _draw(self, network: Network, state: State) -> None:
         self.drawing.value = png(lambda: tree(network, state.verified, state.active))
+
+    def _asked(self) -> tuple[object, ...]:
+        """What an episode depends on."""
+        return self.domain.value, self.problem.value, self.horizon.value, self.engine.value.strip(), self.network
 
     def _price(self) -> str:
         if self._missing:

@@ -13,12 +13,12 @@ from functools import cache
 from importlib import import_module
 
 from lab.models.rules import rule
-from procllm import domains
+from procllm import domains, effects
 from procllm.actions import Action, Command, Read, Response, Verify, Write, command_of, stated
 from procllm.agenda import Agenda
 from procllm.domains import NAMES, Domain
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION, TOOLS
-from procllm.network import Network
+from procllm.network import Network, Task
 from procllm.prompts import (
     ACTING,
     CHECKING,
@@ -164,15 +164,17 @@ def register(rules: DomainRules) -> None:
     _own[rules.name] = rules
 
 
-def uncheckable(domain: Domain, network: Network) -> int:
-    """Of how many tasks of a network no rule can read the effect; each counts as often as it is worked off."""
+@effects.reader
+def unread(domain: Domain, network: Network) -> list[Task]:
+    """The tasks of a network whose effect no rule can read, each as often as it is worked off."""
     texts = {SPECIFICATION: domain.specification, NOTES: note("problem specification", domain.specification).text}
-    agenda, count = Agenda(network), 0
+    agenda, tasks = Agenda(network), list[Task]()
     while task := agenda.head:
         files = tuple((path, texts.get(path, "something")) for path in task.files)
-        count += verify(VerifyFields(effect=task.effect, files=files)).analysis.startswith(UNREADABLE)
+        if verify(VerifyFields(effect=task.effect, files=files)).analysis.startswith(UNREADABLE):
+            tasks.append(task)
         agenda.verify()
-    return count
+    return tasks
 
 
 def rules_for(specifications: Iterable[str]) -> DomainRules | None:

@@ -8,7 +8,20 @@ from typing import NamedTuple
 
 from ipywidgets import HTML, Combobox, Dropdown, Image, IntSlider, Layout, Text, VBox
 
-from lab.explore.controls import STYLE, WIDE, Action, Panel, engine_box, escaped, on_change, png, row, warning, words
+from lab.explore.controls import (
+    STYLE,
+    WIDE,
+    Action,
+    Panel,
+    engine_box,
+    escaped,
+    offer,
+    on_change,
+    png,
+    row,
+    warning,
+    words,
+)
 from lab.models import engines as engine_strings
 from lab.models.engines import MODELS, Engine
 from lab.results.text import shortened
@@ -167,7 +180,8 @@ class Rewards(Panel):
         self.drawing = Image(format="png", layout=Layout(max_width="100%"))
         self._list_tasks()
         self.task.value = number
-        self.play = Action("Follow the trajectory", self.follow, lambda: price(self.asked()))
+        self.play = Action("Follow the trajectory", self.follow, lambda: price(self.asked()), self.asked,
+                           [self.about, self.drawing])  # fmt: skip
         what = VBox([self.world, self.task, self.predictor, row(self.level), self.embedding, self.engine])
         edit = VBox([HTML("<b>Edit a fact at this step</b>"), self.fact, self.text, self.moved])
         super().__init__([row(what, edit), self.play, self.step, self.about, self.drawing])
@@ -191,6 +205,7 @@ class Rewards(Panel):
         """
         selected = self.asked()
         self.followed, self.selected = selected.follow(), selected
+        self.play.made()
         before, index = self.step.value, self.followed.positive.index_of(step)
         with self.step.hold_trait_notifications():
             self.step.max, self.step.value = len(self.followed.positive), index + 1
@@ -229,14 +244,11 @@ class Rewards(Panel):
             f"{shortened(pair.positive.goal_description, 60)} ({len(pair.positive.trajectory)} steps)"
             for pair in members
         ]
-        self.task.options = [(f"{number}: {text}", number) for number, text in enumerate(labels)]
-        self.task.index = 0 if members else None
+        offer(self.task, [(f"{number}: {text}", number) for number, text in enumerate(labels)])
 
     def _refresh(self) -> None:
         self.level.disabled = self.embedding.disabled = self.predictor.value != METHOD
         self.play.refresh()
-        if self.followed and not self.play.button.disabled and self.asked() != self.selected:
-            self.play.said.value = "<i>press it: below is still what was followed before</i>"
 
     def _look(self) -> None:
         """Another step: its facts, its words, and its drawing."""
@@ -252,8 +264,7 @@ class Rewards(Panel):
             names = ", ".join(sorted(walked.flags[index]))
             self.about.value += warning(f"The reward of this step may mean nothing: {names}. {told(walked.flags)}")
         self.changed, self.moved.value = None, ""
-        self.fact.options = [(fact.told, fact) for fact in facts(walked, index + 1)]
-        self.fact.index = 0 if self.fact.options else None
+        offer(self.fact, [(fact.told, fact) for fact in facts(walked, index + 1)])
         self._offer()
         self._draw()
 

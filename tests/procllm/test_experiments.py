@@ -26,6 +26,7 @@ from lab.runs.trial import Trial
 from lab.sandbox import watching
 from lab.sandbox.program import Job
 from lab.viewer.episodes import StoredRun
+from procllm import effects
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE, PLACEBO
 from procllm.domains import NAMES, domain
 from procllm.experiments import figure_a1, llm_networks
@@ -38,7 +39,7 @@ from procllm.studies import figure3, figure4, outcomes, read_loops, recipes, sub
 from procllm.studies.conditions import BLOCKS, TITLES, UNITS
 from procllm.studies.llm_networks import STUDY as EVERYWHERE
 from procllm.trajectory import Step
-from standins.procllm import agent, noise_kinds
+from standins.procllm import noise_kinds
 
 STUDY = figure3.STUDY
 PAIR = (HUMAN, NONE)
@@ -308,9 +309,9 @@ def values(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
 
 
 def test_tasks_that_rules_cannot_check_are_counted() -> None:
-    assert [agent.uncheckable(domain(name), domain(name).network) for name in NAMES] == [0] * len(NAMES)
+    assert [effects.unread(domain(name), domain(name).network) for name in NAMES] == [[]] * len(NAMES)
     stars = Network((Method("m", TOP, "the stars are right", (NOTES,), ("wait", "wait")),))
-    assert agent.uncheckable(domain("blocks"), stars) == 3
+    assert len(effects.unread(domain("blocks"), stars)) == 3
 
 
 @pytest.mark.slow

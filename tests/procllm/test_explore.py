@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import re
 
 import pytest
 
+from procllm.conditions import EXTENDED, HUMAN, NONE, PLACEBO, network_of
+from procllm.domains import NAMES, domain
 from procllm.explore import networks
-from procllm.explore.networks import Networks, played, price, problems
-from procllm.network import BadNetwork
+from procllm.explore.networks import Networks, checked, played, price, problems
+from procllm.network import BadNetwork, write
 
 PNG = b"\x89PNG"
 
@@ -47,10 +49,52 @@ def test_a_played_network_can_be_looked_at_at_every_iteration(drawn: list[object
     assert drawn[-1] == ((), "") and panel.told.value == "before the first iteration"
     panel.iteration.value = count - 1
     assert len(drawn[-1][0]) == len(panel.played.trajectory.verified) - 1  # type: ignore[index]
-    edited = json.loads(panel.text.value)
-    edited["m-solve"]["effect"] = "another effect"
-    panel.text.value = json.dumps(edited)
-    assert panel.played is None and panel.iteration.disabled and not panel.episode.value
+    assert not panel.play.outdated
+    first = panel.text.value
+    panel.text.value = first.replace("unstack all blocks", "unstack every block")
+    assert panel.said.value.startswith("✓") and panel.play.outdated and panel.iteration.disabled and panel.episode.value
+    panel.text.value = first
+    assert not panel.play.outdated and not panel.iteration.disabled
+
+
+def test_an_episode_is_outdated_by_each_control_until_it_is_played_again(drawn: list[object]) -> None:
+    panel = Networks("blocks")
+    panel.horizon.value += 1
+    assert not panel.play.outdated, "there is no result yet"
+    panel.play.press()
+    for box, value in ((panel.horizon, 50), (panel.engine, "rules@0.9"), (panel.problem, panel.problem.options[1])):
+        before, box.value = box.value, value
+        assert panel.play.outdated and "Outdated" in panel.play.mark.value
+        box.value = before
+        assert not panel.play.outdated
+    panel.horizon.value = 50
+    panel.play.press()
+    assert not panel.play.outdated
+
+
+def test_an_effect_that_no_rule_reads_is_refused_with_the_nearest_that_one_reads() -> None:
+    human = domain("units").human
+    misspelt = human.replace('"move group 2"\n', '"move grup 2"\n').replace(
+        '"subtask2": "move group 2"', '"subtask2": "move grup 2"'
+    )
+    nearest = "nearest that can be read is 'the notes hold a move for each unit of group 2', the effect of task "
+    nearest += "'move group 2'"
+    for text, why in (
+        (misspelt, f"task 'move grup 2', 'done: move grup 2': it knows no 'grup'. The {nearest}"),
+        (
+            human.replace("a move for each unit of group 2", "the right stars"),
+            f"'the notes hold the right stars'. The {nearest}",
+        ),
+    ):
+        with pytest.raises(BadNetwork, match=re.escape(why)):
+            checked("units", text)
+        assert checked("units", text, "gpt-4o"), "a model reads any effect"
+    with pytest.raises(BadNetwork, match="No check can read"):
+        played("units", problems("units")[0], misspelt)
+    checked("units", human.replace("a move for each unit of group 2", "moves for all units of group 2"))
+    for name in NAMES:
+        for condition in (HUMAN, NONE, PLACEBO, EXTENDED):
+            checked(name, write(network_of(condition, domain(name))))
 
 
 def test_the_tree_is_shown_while_the_episode_goes_on(drawn: list[object], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -207,8 +207,16 @@ def test_a_batch_stands_beside_the_full_loop_and_both_are_runs(panel: Ablation) 
     assert "second: the full loop" in panel.page()
     assert panel.page().endswith(difference(panel.compared))  # no hash, which would change with the code
     panel.groups["care"].controls["look"].value = True
+    assert panel.batch.outdated and not panel.play.outdated, "no episode was played yet"
+    assert (panel._repr_html_() or "").count(
+        "<b>Outdated:</b>"
+    ) == 1 and "lab-outdated" in panel.comparison._dom_classes
+    panel.groups["care"].controls["tries"].value = -1
+    panel.groups["care"].controls["look"].value, panel.groups["care"].controls["tries"].value = False, 2
+    assert not panel.batch.outdated and "lab-outdated" not in panel.comparison._dom_classes, "it is as it was played"
+    panel.groups["care"].controls["look"].value = True
     panel.batch.press()
-    assert "no setting differs" in panel.comparison.value and len(runs()) == 2
+    assert not panel.batch.outdated and "no setting differs" in panel.comparison.value and len(runs()) == 2
 
 
 def test_what_no_run_can_have_is_told_and_nothing_is_played(panel: Ablation) -> None:
@@ -236,4 +244,10 @@ def test_on_travelplanner_each_operator_that_asks_has_an_engine() -> None:
     assert panel.play.button.disabled and "budget &gt;= 0" in panel.play.said.value
     panel.groups["settings"].controls["budget"].value = 0
     panel.play.press()
+    assert not panel.play.outdated
+    panel.task.value = panel.task.options[1]
+    assert panel.play.outdated and not panel.batch.outdated
+    panel.task.value = panel.task.options[0]
+    panel.engine.value = "rulez"
+    assert panel.play.outdated, "settings that cannot be played are other settings"
     assert panel.timeline and "not checked: Validate is switched off" in panel.episode.value
