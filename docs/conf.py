@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lab.explore import claims_page
+
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
@@ -27,6 +29,7 @@ SECTIONS = {
     "SDP": ["notebooks/1_sdp/*"],
     "StateFactory": ["notebooks/2_statefactory/*"],
     "ProcLLM": ["notebooks/3_procllm/*"],
+    "To try things out": ["notebooks/4_explore/*"],
 }
 
 project = "Explicit state in language agents"
@@ -47,17 +50,22 @@ exclude_patterns = [".*", "build", "data", "runs", "tests", "benchmarks", "**/.i
 suppress_warnings = ["myst.xref_missing", "toc.not_included"]
 
 
+EXPLORER = "explorer.html"  # beside the book's pages, for which Sphinx has no source
+
+
 def add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Put the book's contents below the README, which needs none on its own."""
+    """Put the book's contents and the claims explorer below the README, which needs neither on its own."""
     if docname == root_doc:
+        source[0] += f'\n\n<p><a href="{EXPLORER}">All claims, to filter, with the tasks that decided them</a></p>'
         for caption, pages in SECTIONS.items():
             listed = "\n".join(["```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", "", *pages, "```"])
             source[0] += f"\n\n{listed}\n"
 
 
 def add_entrance(app: Sphinx, error: Exception | None) -> None:
-    """index.html, which web servers and people look for."""
+    """index.html, which web servers and people look for, and the claims explorer."""
     if error is None:
+        claims_page.write(Path(app.outdir) / EXPLORER)
         entrance = f'<meta http-equiv="refresh" content="0; url={root_doc}.html">\n'
         (Path(app.outdir) / "index.html").write_text(entrance, encoding="utf-8")
 

@@ -96,6 +96,11 @@ class Contrast:
         """One of its conditions."""
         return Side(self.benchmark, condition, engine or self.engine)
 
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """The two conditions that are compared."""
+        return self.side(self.of), self.side(self.less, self.less_engine)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:

@@ -165,7 +165,7 @@ class Compared(NamedTuple):
 
 def _compared(contrast: Contrast, stored: Stored, voided: Voided) -> Compared | Verdict:
     """Both conditions on the tasks that both have; a verdict where one, or the placebo, is gone or void."""
-    sides = [contrast.side(contrast.of), contrast.side(contrast.less, contrast.less_engine)]
+    sides = contrast.sides
     controls = [contrast.side(contrast.placebo)] if contrast.placebo else []
     both: list[Scores] = []
     for side in (*sides, *controls):

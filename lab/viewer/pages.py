@@ -31,12 +31,12 @@ def timeline(shown: Any, most: int | None = None) -> str:
 
     most: characters of a text, or FULL; by default what a notebook can carry.
     """
-    return _rendered("timeline", shown, limit([shown]) if most is None else most)
+    return macro("parts.html", "timeline", shown, limit([shown]) if most is None else most)
 
 
 def side_by_side(shown: Any, most: int | None = None) -> str:
     """A `lab.viewer.timeline.SideBySide` as HTML."""
-    return _rendered("side_by_side", shown, limit(shown.timelines) if most is None else most)
+    return macro("parts.html", "side_by_side", shown, limit(shown.timelines) if most is None else most)
 
 
 def fragment(body: str) -> str:
@@ -44,10 +44,10 @@ def fragment(body: str) -> str:
     return f"{_environment().globals['opening']}{body}</div>"
 
 
-def page(title: str, body: str) -> str:
-    """A whole HTML file."""
+def page(title: str, body: str, scripts: str = "'none'") -> str:
+    """A whole HTML file. scripts: those that may run, as the source of a content security policy."""
     whole = fragment(body).replace(f' style="{WRAPPED}"', "")  # of texts, in which quotes are escaped, it is no part
-    return _environment().get_template("page.html").render(title=title, body=whole)
+    return _environment().get_template("page.html").render(title=title, body=whole, scripts=scripts)
 
 
 def rendered(template: str, **values: Any) -> str:
@@ -61,8 +61,9 @@ def limit(timelines: Sequence[Any], budget: int = BUDGET) -> int:
     return max(SHORTEST, min(LONGEST, budget // max(1, texts)))
 
 
-def _rendered(macro: str, shown: Any, most: int) -> str:
-    return getattr(_environment().get_template("parts.html").module, macro)(shown, most)
+def macro(template: str, name: str, *values: Any) -> str:
+    """A macro of a template of this package."""
+    return getattr(_environment().get_template(template).module, name)(*values)
 
 
 def _shown(value: Any) -> Any:

@@ -145,6 +145,8 @@ def test_a_mechanism_is_switched_by_clicking(browser: Browser, address: str) -> 
     look(browser, "ablate")
     boxes = "[...document.querySelectorAll('.widget-checkbox label')]"
     browser.press(f"{boxes}.find(each => each.textContent.trim() == 'validate').querySelector('input')")
+    wait(lambda: "Outdated:" in text(browser), "the marks of both results")
+    look(browser, "ablate-outdated")
     press(browser, "Play the batch")
     wait(lambda: "no setting differs" in text(browser), "the comparison")
     press(browser, "Play one episode")
@@ -182,3 +184,14 @@ def test_a_network_is_broken_mended_and_played_by_clicking(browser: Browser, add
     wait(lambda: "iteration" in text(browser) and browser.ask(drawing) != before, "the living tree")
     assert "copy what the user asks for: Verify (verified)" in text(browser)
     look(browser, "networks-played")
+
+
+def test_claims_are_chosen_by_clicking(browser: Browser, address: str) -> None:
+    run(browser, address, "4_explore/claims")
+    look(browser, "claims")
+    assert "the first scores higher on" in text(browser)
+    paper = "document.querySelector('.widget-dropdown select')"
+    browser.ask(f"{paper}.value = 'ProcLLM'; {paper}.dispatchEvent(new Event('change'))")
+    wait(lambda: "A network solves more of Blocks World" in text(browser), "the claims of another paper")
+    wait(lambda: "choose a claim that compares two conditions" in text(browser), "why there is nothing to play")
+    look(browser, "claims-chosen")

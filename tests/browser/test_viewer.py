@@ -9,7 +9,9 @@ import nbformat
 import pytest
 
 from browser import CHROMIUM, Browser
+from lab.explore import claims, claims_page
 from lab.machine.paths import ROOT
+from lab.notebooks import register
 from lab.viewer.steps import Step
 from lab.viewer.timeline import Timeline, side_by_side
 
@@ -101,3 +103,18 @@ def test_two_episodes_stand_side_by_side(browser: Browser, pictures: Path, tmp_p
     page = side_by_side(told(True, False, True), told(True, True)).html(tmp_path / "both.html")
     look(browser, page, pictures, "side-by-side")
     assert browser.ask("document.querySelectorAll('tr.diverged').length") == 1
+
+
+def test_the_claims_page_filters_by_its_boxes_and_by_its_address(
+    browser: Browser, pictures: Path, tmp_path: Path
+) -> None:
+    page = claims_page.write(tmp_path / "claims.html")
+    look(browser, page, pictures, "claims")
+    visible = "[...document.querySelectorAll('tr[data-claim]')].filter(row => row.offsetHeight).map(row => row.id)"
+    every = browser.ask(visible)
+    assert len(every) == browser.ask("JSON.parse(document.getElementById('claims').textContent).length") > 50
+    browser.ask("boxes.paper.value = 'ProcLLM'; boxes.paper.dispatchEvent(new Event('change'))")
+    papers = {row["claim"]: row["paper"] for row in claims.rows(register.committed())}
+    assert browser.ask(visible) == [claim for claim in every if papers[claim] == "ProcLLM"]
+    browser.open(f"{page.as_uri()}#{every[0]}")
+    assert browser.ask(visible) == every[:1]

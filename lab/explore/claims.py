@@ -1,0 +1,290 @@
+"""Stored rows of the claims explorer: claims for a forest plot, tasks that flipped, the first step that differs.
+
+Plain dicts and lists, which the widget (`claims_panel`) and the page (`claims_page`) draw alike. Nothing is measured
+here: claims and scores are the stored ones, and an episode is played again only from recorded answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lab.machine.faults import MissingData, Unavailable
+from lab.machine.files import canonical
+from lab.machine.paths import recordings_folder
+from lab.machine.reading import MANIFEST, read_json
+from lab.models import engines
+from lab.models.connect import connected
+from lab.notebooks import scoreboard
+from lab.notebooks.register import PaperFindings
+from lab.results import dots
+from lab.results.claims import FAULTS, NOT_RUN, Contrast, Finding
+from lab.results.statistics import Interval
+from lab.results.stored import Scores, Stored
+from lab.runs.recordings import Recording
+from lab.runs.registry import STUDIES
+from lab.runs.run import Episode
+from lab.runs.study_results import Entry
+from lab.viewer.steps import Step
+from lab.viewer.timeline import SideBySide, side_by_side
+from lab.viewer.transcripts import Transcript
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ALL = "all"
+NO_MODEL = "no model"
+POINTS, PERCENT, SHARE, NUMBER, FACT = (
+    "Differences of two conditions, in points", "Rates, in %", "Numbers between -1 and 1, such as EPIC distances",
+    "Counts, each on a scale of its own", "Facts",
+)  # fmt: skip
+NOTEBOOK, STEPS = "4_explore/claims", "4_explore/first_steps"  # where the first steps that differ are stored
+NUMBERS = ("here", "low", "high", "published", "null")
+OF_A_STEP = ("step", "operator", "verdict", "hash")
+SAME, APART = "every step is the same", "the two methods have no step in common"
+Row = Mapping[str, Any]
+
+
+class Flip(NamedTuple):
+    """A task that the two conditions of a contrast scored differently; the scores are as stored."""
+
+    task: str
+    first: float
+    second: float
+
+
+class NoReplay(ValueError):
+    """The episodes of a contrast cannot be played again here; the message says why."""
+
+
+def rows(judged: Iterable[PaperFindings]) -> list[Row]:
+    """Every claim as a dict that JSON can hold: its texts, its numbers in the claim's unit, and its place in the plot.
+
+    kind: of POINTS, PERCENT, SHARE, NUMBER and FACT. here, low, high, published, null: numbers or None. scale: the ends
+    of the axis that claims of one kind share, None for a fact. who: of `dots.WHO`. answered: a model's label, "no
+    model", or "NOT RUN".
+    """
+    made = [_row(paper.paper.paper, finding) for paper in judged for finding in paper.findings]
+    shared = {kind: _scale([row for row in made if row["kind"] == kind]) for kind in (POINTS, PERCENT, SHARE)}
+    scaled = [{**row, "scale": shared.get(row["kind"]) or _scale([row])} for row in made]
+    order = [POINTS, PERCENT, SHARE, NUMBER, FACT]
+    return sorted(scaled, key=lambda row: (order.index(row["kind"]), row["verdict"] == NOT_RUN))
+
+
+def choices(of: Sequence[Row]) -> dict[str, list[str]]:
+    """Field -> the values that can be chosen, "all" first."""
+    return {name: [ALL, *dict.fromkeys(row[name] for row in of if row[name])] for name in ("paper", "answered", "data")}
+
+
+def chosen(of: Sequence[Row], **wanted: str) -> list[Row]:
+    """The claims with these values of the fields `paper`, `claim`, `answered` and `data`; "all" takes any.
+
+    Raises ValueError for a value that no claim has.
+    """
+    for name, value in wanted.items():
+        if value != ALL and value not in (known := [*dict.fromkeys(str(row[name]) for row in of)]):
+            raise ValueError(
+                f"{name}={value!r}: no claim has it; choose {ALL} or one of: {', '.join(filter(None, known))}"
+            )
+    return [row for row in of if all(value in (ALL, row[name]) for name, value in wanted.items())]
+
+
+def contrast_of(judged: Iterable[PaperFindings], claim: str) -> Contrast | None:
+    """The contrast that a claim rests on; None where it rests on none, or on one that was not run."""
+    found = [finding for paper in judged for finding in paper.findings if finding.claim.id == claim]
+    return found[0].claim.contrast if found and found[0].on_a_model else None
+
+
+def pair(contrast: Contrast, stored: Stored) -> tuple[Scores, Scores]:
+    """The stored scores of both conditions. Raises NoReplay where they are gone."""
+    first, second = map(stored.of, contrast.sides)
+    if first is None or second is None:
+        raise NoReplay(f"no scores of {contrast.of} and {contrast.less} on {contrast.benchmark} are stored")
+    return first, second
+
+
+def flips(first: Scores, second: Scores) -> list[Flip]:
+    """The tasks of both conditions whose scores differ, the largest differences first."""
+    shared = [Flip(task, value, second.values[task]) for task, value in first.values.items() if task in second.values]
+    return sorted((flip for flip in shared if flip.first != flip.second),
+                  key=lambda flip: (-abs(flip.first - flip.second), flip.task))  # fmt: skip
+
+
+def episodes(first: Scores, second: Scores, flip: Flip) -> SideBySide:
+    """Both episodes of a task, played again from recorded answers, side by side.
+
+    A null model plays the method that the other condition names. Raises NoReplay where one cannot be played here, or
+    scores otherwise than is stored.
+    """
+    played = []
+    for scores, other, value in ((first, second, flip.first), (second, first, flip.second)):
+        setup, name = _replay(scores, other, flip.task)
+        transcript = Transcript(connected(setup.engine))
+        try:
+            episode = Episode(name, setup.play(name, transcript))
+        except (MissingData, Unavailable) as error:
+            raise NoReplay(str(error)) from None
+        except Exception as error:  # the agent's failure: a malformed answer, say
+            episode = Episode(name, None, f"{type(error).__name__}: {error}")
+        score = setup.judged(episode).score
+        if score is None or abs(score - value) > 1e-9:
+            raise NoReplay(f"{name} by {scores.side.engine} comes out as {score}, and {value} is stored")
+        played.append(setup.timeline(episode, transcript.exchanges))
+    return side_by_side(*played)
+
+
+def first_steps(judged: Sequence[PaperFindings], stored: Stored, claims: Iterable[str] = ()) -> pd.DataFrame:
+    """The first step that differs, of every flipped task of every contrast that can be replayed here: a row a task.
+
+    No text of a task, an action or an observation is among the columns: step numbers, operators, verdicts and hashes
+    alone, so that rows of official benchmarks can be stored. claims: by default all. A claim that cannot be replayed,
+    or whose methods share no step, has a single row, without a task, that says why.
+    """
+    import pandas as pd
+
+    wanted = [*claims] or [finding.claim.id for paper in judged for finding in paper.findings if finding.on_a_model]
+    return pd.DataFrame([row for claim in wanted for row in _steps_of(claim, judged, stored)])
+
+
+def summary(steps: pd.DataFrame) -> pd.DataFrame:
+    """A row a claim: how many flipped tasks part at which step, by the median, and why others were not replayed."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "claim": claim,
+            "tasks that part": int((of["why"] == "").sum()),
+            "first step, median": pd.to_numeric(of["step first"], errors="coerce").median()
+            if "step first" in of
+            else None,
+            "what differs": of["differs"].mode().get(0, "") if "differs" in of else "",
+            "why": next(filter(None, of["why"]), ""),
+        }
+        for claim, of in steps.groupby("claim", sort=False)
+    )
+
+
+def outline(both: SideBySide) -> list[Row]:
+    """Two episodes without their texts, a dict a row: `same`, `differs`, and step, operator, verdict and hash of each.
+
+    A hash is of all that a step did, saw and was told: equal steps have equal hashes.
+    """
+    return [
+        {"same": row.same, "differs": ", ".join(row.differs), **_side("first", row.left), **_side("second", row.right)}
+        for row in both.rows
+    ]
+
+
+def known_steps(stored: Stored) -> dict[str, dict[str, str]]:
+    """Claim -> task, or "" for all of them -> the stored first step that differs, in words; empty where none is."""
+    frame = stored.rows(STEPS, NOTEBOOK)
+    known: dict[str, dict[str, str]] = {}
+    for row in [] if frame is None else frame.astype(object).where(frame.notna(), "").to_dict("records"):
+        known.setdefault(row["claim"], {})[row["task"]] = row["why"] or in_words(row)
+    return known
+
+
+def in_words(row: Row) -> str:
+    """Such as "2 realize ✓ 3fa1c2 | 2 realize ✗ 9b0d11 (action)"."""
+    ends = []
+    for side in ("first", "second"):
+        number, *parts = (row[f"{what} {side}"] for what in OF_A_STEP)
+        ends.append("no step" if number == "" else " ".join([str(int(number)), *parts]))
+    return f"{' | '.join(ends)} ({row['differs']})"
+
+
+def _steps_of(claim: str, judged: Sequence[PaperFindings], stored: Stored) -> Iterator[Row]:
+    contrast = contrast_of(judged, claim)
+    if contrast is None:
+        return
+    first, second = pair(contrast, stored)
+    about = {"claim": claim, "data": first.data}
+    try:
+        outlines = {flip.task: outline(episodes(first, second, flip)) for flip in flips(first, second)}
+    except NoReplay as error:
+        yield about | {"task": "", "why": str(error)}
+        return
+    if outlines and not any(row["step first"] and row["step second"] for lines in outlines.values() for row in lines):
+        yield about | {"task": "", "why": APART}
+        return
+    for task, lines in outlines.items():
+        differing = next(({**row} for row in lines if not row["same"]), {})
+        differing.pop("same", None)
+        yield about | {"task": task, "why": "" if differing else SAME} | differing
+
+
+def _row(paper: str, finding: Finding) -> Row:
+    claim = finding.claim
+    here = finding.here if isinstance(finding.here, Interval) else (_number(finding.here), None, None)
+    null = finding.null[1].value if finding.null else None
+    stated = dict(zip(NUMBERS, (*here, _number(finding.paper), null), strict=True))
+    numbers = {name: None if value is None or math.isnan(value) else float(value) for name, value in stated.items()}
+    return {
+        "paper": paper, "claim": claim.id, "item": claim.item, "says": claim.says, "notebook": claim.notebook,
+        "kind": _kind(finding, [value for value in numbers.values() if value is not None]), **numbers,
+        "null_model": finding.null[0] if finding.null else "", "n": finding.n, "data": finding.data,
+        "who": dots.who(finding.model), "verdict": finding.verdict.word,
+        "answered": NOT_RUN if finding.verdict.word == NOT_RUN else finding.model or NO_MODEL,
+        "here_text": scoreboard.here_text(finding._replace(model="")), "paper_text": scoreboard.paper_text(finding),
+        "sides": [claim.contrast.of, claim.contrast.less] if claim.contrast else [],
+    }  # fmt: skip
+
+
+def _kind(finding: Finding, numbers: Sequence[float]) -> str:
+    claim = finding.claim
+    if not numbers and finding.verdict.word not in (NOT_RUN, *FAULTS):
+        return FACT
+    if claim.unit == "%":
+        return POINTS if claim.contrast or (claim.paper and claim.paper.less) else PERCENT
+    return SHARE if max(map(abs, numbers), default=0.0) <= 1 else NUMBER
+
+
+def _number(stated: Any) -> float | None:
+    return float(stated) if isinstance(stated, (int, float)) and not isinstance(stated, bool) else None
+
+
+def _scale(of: Sequence[Row]) -> tuple[float, float] | None:
+    """The ends of an axis with all these numbers and 0; None of no numbers."""
+    values = [row[name] for row in of for name in NUMBERS if row[name] is not None]
+    return (min(0.0, *values), max(0.0, *values)) if values else None
+
+
+@cache
+def _recorded(name: str) -> Any:
+    """The trial of a recording as it is replayed; built once, since worlds take seconds to load."""
+    method = read_json(recordings_folder() / name / MANIFEST, Recording).method
+    return STUDIES.named(method).trial(engine=f"replay:{name}").resolved()
+
+
+def _replay(scores: Scores, other: Scores, task: str) -> tuple[Any, str]:
+    """The experiment that plays a side's episode, and the task's name in it. Raises NoReplay."""
+    nobody = not scores.run.startswith("replay:") and engines.parse(scores.side.engine).kinds.isdisjoint(engines.MODELS)
+    source = other if nobody else scores
+    kind, _, name = source.run.partition(":")
+    if kind != "replay":
+        raise NoReplay(f"no recording holds the answers of {scores.side.engine} in {scores.side.condition}")
+    benchmarks = source.side.benchmark.split(", ")
+    benchmark, _, rest = task.partition("/") if len(benchmarks) > 1 else (benchmarks[0], "", task)
+    try:
+        trial = _recorded(name)
+    except (MissingData, Unavailable, LookupError, ValueError) as error:
+        raise NoReplay(f"recording {name} cannot be replayed here: {error}") from None
+    if nobody:
+        method = trial.part(benchmark, source.side.condition).method
+        if scores.run.partition(" ")[0] != method:
+            raise NoReplay(f"{scores.side.condition} of {scores.run} does not play {method}, as the recording does")
+        trial = trial.answered_by(scores.side.engine)
+    return trial, str(Entry(benchmark, source.side.condition, rest))
+
+
+def _side(name: str, end: tuple[int, Step] | None) -> Row:
+    if end is None:
+        return {f"{what} {name}": "" for what in OF_A_STEP}
+    number, step = end
+    done = canonical([step.title, step.verdict, step.action, step.observation])
+    operators = ", ".join(dict.fromkeys(exchange.operator for exchange in step.exchanges)) or "–"
+    values = (number, operators, step.mark, hashlib.sha256(done.encode()).hexdigest()[:6])
+    return {f"{what} {name}": value for what, value in zip(OF_A_STEP, values, strict=True)}

@@ -1,0 +1,32 @@
+// Filters of the claims page: without it, all claims are shown.
+const claims = JSON.parse(document.getElementById("claims").textContent);
+const boxes = {};
+function matches(row) {
+  return Object.entries(boxes).every(([field, box]) => !box.value || row[field] === box.value);
+}
+function show() {
+  for (const row of claims)
+    for (const part of document.querySelectorAll(`[data-claim="${row.claim}"]`)) part.hidden = !matches(row);
+  for (const body of document.querySelectorAll("tbody.kind"))
+    body.hidden = [...body.rows].slice(1).every(row => row.hidden);
+}
+for (const field of ["paper", "claim", "answered", "data"]) {
+  const label = document.createElement("label"), box = boxes[field] = document.createElement("select");
+  const texts = new Map(claims.map(row => [row[field], field === "claim" ? `${row.says} (${row.claim})` : row[field]]));
+  box.add(new Option("all", ""));
+  for (const [value, text] of texts) if (value) box.add(new Option(text, value));
+  box.addEventListener("change", show);
+  label.append({answered: "who answered"}[field] || field, " ", box);
+  document.getElementById("controls").append(label);
+}
+for (const row of document.querySelectorAll("tr[data-claim]"))
+  row.addEventListener("dblclick", () => { boxes.claim.value = row.dataset.claim; show(); });
+// An address that ends in #CLAIM shows that claim alone.
+function follow() {
+  const claim = decodeURIComponent(location.hash.slice(1));
+  if (claims.some(row => row.claim === claim))
+    for (const [field, box] of Object.entries(boxes)) box.value = field === "claim" ? claim : "";
+  show();
+}
+window.addEventListener("hashchange", follow);
+follow();
