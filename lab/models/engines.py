@@ -19,7 +19,8 @@
     gpt-4o?prompts=mine         a model that is asked in the words of a folder of your own (lab/models/prompt_sets.py)
     rules@0.7, Verify: gpt-4o   the first one, but another for single operators (`Prompt.operator`; in any case)
 
-Options follow a question mark, joined by `&`. All but `timeout` and `patience` are part of a run's identity.
+Options follow a question mark, joined by `&`. All but `timeout` and `patience` are part of a run's identity. A colon
+may stand for the equals sign (`rules@0.7?judge:GPT-5.2`): papermill drops a parameter whose line has two of these.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ OFFLINE = ("rules", "oracle", "replay", "local", *NULLS)  # engines that need no
 ORACLE = "oracle"  # rules that know what no agent would
 # Between the parts of a string that says something of all operators, and something else of single ones.
 PART = re.compile(r",\s*([a-z_]\w*)\s*:\s*", re.ASCII | re.IGNORECASE)
+COLON = re.compile(r"(?<![^&])([a-z_]+):")  # of an option without an equals sign
 SCHEMA, TOOL, OBJECT, TEXT = BINDINGS = ("json_schema", "tool", "json_object", "text")  # from strict to loose
 SHUFFLE = "shuffle"  # permutes what prompts list, for every engine that answers
 PROMPTS = "prompts"  # a folder of a reader's own wordings, for every model
@@ -327,8 +329,9 @@ def _plain(name: object, text: object) -> str:
 
 
 def _one(text: str) -> Engine:
-    text = text.strip()
-    head, _, tail = text.partition("?")
+    head, mark, tail = text.strip().partition("?")
+    tail = COLON.sub(r"\1=", tail)
+    text = f"{head}{mark}{tail}"
     if re.match(r"[a-z_]\w*\s*:\s", head, re.ASCII | re.IGNORECASE):  # a model's name, llama3:8b, has no space there
         raise BadEngine(f'Engine {text!r} is that of one operator; name the others\' before it: "rules, {text}"')
     if not head:

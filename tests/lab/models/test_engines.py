@@ -85,6 +85,19 @@ def test_single_operators_have_engines_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("oracle@0.9?certify:0.02&reject:0.1", "oracle@0.9?certify=0.02&reject=0.1"),
+        ("rules, Act: rules@0.8?judge:GPT-5.2", "rules, Act: rules@0.8?judge=GPT-5.2"),
+        ("llama3:8b?temperature:0", "llama3:8b?temperature=0"),
+        ('m?headers={"X-A":"a?b:c"}&top_k:3', 'm?headers={"X-A":"a?b:c"}&top_k=3'),
+    ],
+)
+def test_a_colon_may_stand_for_an_options_equals_sign_and_is_the_same_engine(text: str, read: str) -> None:
+    assert parse(text) == parse(read) and str(parse(text)) == read
+
+
+@pytest.mark.parametrize(
     ("engine", "others", "shortest"),
     [
         ("rules@0.8", {"Verify": "rules"}, "rules@0.8, Verify: rules"),
