@@ -53,7 +53,7 @@ lint: $(DEV)
 	$(RUN) ruff check .
 	$(RUN) mypy
 
-# Open JupyterLab on copies of the notebooks, in runs/copies/.
+# Open the tour in JupyterLab, on copies of the notebooks in runs/copies/.
 lab: $(READY)
 	$(RUN) lab explore
 

@@ -92,14 +92,15 @@ COMMANDS = {
         )),
     ),
     "Notebooks": (
-        Command("explore", "open JupyterLab on copies of the notebooks, to be changed at will", "explore", (
+        Command("explore", "open the tour in JupyterLab, on copies of the notebooks to be changed at will", "explore", (
             argument("options", nargs="*", metavar="-- OPTION", help="of JupyterLab, such as -- --no-browser"),
         )),
         Command("run", "execute notebooks with papermill, and check their numbers; all if none is named",
                 "run 0_tour -p engine rules@0.8", (
             JOBS, TIMEOUT, notebooks(), PARAMETERS,
             argument("--out", type=Path, metavar="FOLDER",
-                     help="folder for executed copies and figures (default: runs/notebooks)"),
+                     help="folder for executed copies and figures (default: runs/notebooks; with changed parameters, "
+                     "runs/notebooks/limit=2 and the like)"),
             RETRY,
             argument("--in-place", action="store_true",
                      help="refresh the committed notebooks and figures/; all notebooks if none is named"),

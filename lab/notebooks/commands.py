@@ -7,16 +7,16 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
 from lab.machine.printing import aligned, visible
 from lab.models.cache import RECORDING
 from lab.models.engines import MODELS, OPENVINO, Engine, parse, split
-from lab.notebooks import expected, front_page, register
+from lab.notebooks import expected, front_page, injected, register
 from lab.notebooks.documents import FOLDER, LAST, TRIALS, NotebookError, committed, locate, name_of, read
 from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.parameters import check_engines, chosen, declared, resolve
@@ -32,7 +32,8 @@ def run(
 ) -> int:  # fmt: skip
     """Execute notebooks, by default all, and compare their numbers with expected.yaml; 0 if all came out, else 1.
 
-    given: (parameter, text) pairs for all of them. out: folder for the executed copies and, under it, their figures.
+    given: (parameter, text) pairs for all of them. out: folder for the executed copies and, under it, their figures; by
+    default TRIALS, of changed parameters a folder in it that is named after them.
     in_place: refresh the committed notebooks and `figures/` instead; only with the default parameters, and only where
     the data is what the committed ones are of.
     Raises NotebookError, before anything runs, for a wrong name, parameter, value or folder.
@@ -44,7 +45,7 @@ def run(
     if not notebooks:
         raise NotebookError(f"there are no notebooks in {FOLDER}")
     values = resolve(notebooks, given)
-    out = (out or TRIALS).resolve()
+    out = (out or TRIALS / injected.named_after(_changed(notebooks, values))).resolve()
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -59,7 +60,7 @@ def run(
     jobs = [Job(path, out / f"{name_of(path)}.ipynb", values, drawn) for path in notebooks]
     for job in jobs:  # else a figure that is reported no more would pass with the number of an earlier run
         (drawn / "results" / f"{job.name}.json").unlink(missing_ok=True)
-    return _conclude(execute(jobs, side_by_side, timeout), out, drawn)
+    return _conclude(execute(jobs, side_by_side, timeout), out, drawn, summed_up=bool(names))
 
 
 def record(
@@ -116,15 +117,21 @@ def expect(names: Sequence[str], source: Path | None = None) -> int:
 
 
 def explore(options: Sequence[str] = ()) -> NoReturn:
-    """Open JupyterLab on copies of the committed notebooks, which may be changed at will; this process becomes it.
+    """Open the tour in JupyterLab, on copies of the committed notebooks, which may be changed at will; this process
+    becomes it.
 
     options: passed to JupyterLab.
     """
     folder = copies()
     print(f"Your copies of the notebooks are in {shown(folder)}; change what you like", flush=True)
+    ours = ["--LabApp.default_url=/lab/tree/0_tour.ipynb", "--LabApp.news_url=None"]
+    if os.geteuid() == 0:  # as in a container
+        what = "who has the token in its address can run any command on this machine as root"
+        print(f"You are root, so JupyterLab starts with --allow-root: {what}", flush=True)
+        ours.append("--allow-root")
     # First on the path, as the runner has it: the code of this checkout, whichever is installed.
     packages = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *options]
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *ours, *options]
     os.execve(sys.executable, command, os.environ | {"PYTHONPATH": packages})
 
 
@@ -174,6 +181,12 @@ def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, Engine]:
     )
 
 
+def _changed(notebooks: Sequence[Path], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that are not the default of one of the notebooks at least."""
+    defaults = [declared(read(path), name_of(path)) for path in notebooks] if values else []
+    return {name: value for name, value in values.items() if any(value != own[name].default for own in defaults)}
+
+
 def _refresh(notebooks: Sequence[Path], side_by_side: int, timeout: float | None) -> int:
     """Execute notebooks apart, and put in place of the committed ones those that succeeded on the data of these."""
     apart = TRIALS / "in_place"
@@ -201,8 +214,11 @@ def _refresh(notebooks: Sequence[Path], side_by_side: int, timeout: float | None
     return status
 
 
-def _conclude(outcomes: Sequence[Outcome], out: Path, drawn: Path) -> int:
-    """Print how every notebook and every expected figure came out, and the exit status they make."""
+def _conclude(outcomes: Sequence[Outcome], out: Path, drawn: Path, summed_up: bool = False) -> int:
+    """Print how every notebook and every expected figure came out, and the exit status they make.
+
+    summed_up: end with what the notebooks reported.
+    """
     rows = [
         (job.name, "FAILED" if failure else "ok", f"{seconds:.1f}", f"{cpu:.1f}")
         for job, failure, seconds, cpu in outcomes
@@ -221,8 +237,11 @@ def _conclude(outcomes: Sequence[Outcome], out: Path, drawn: Path) -> int:
             state = "OFF" if cpu > 3 * MOST_CPU else "NOTE"  # a busy machine's seconds count double
             why = "the defaults cost more on synthetic data than a notebook may"
             verdicts.append(expected.FigureVerdict(job.name, "CPU-seconds", f"≤ {MOST_CPU}", f"{cpu:.0f}", state, why))
-    if verdicts:
+    if lines := expected.folded(verdicts):
         header = ("notebook", "figure", "expected", "came out", "", "")
-        print("\n" + aligned([header, *(tuple(verdict) for verdict in verdicts)]))
+        print("\n" + aligned([header, *(tuple(line) for line in lines)]))
     print(f"\nexecuted notebooks: {shown(out)}; figures: {shown(drawn)}")
+    for name, came in results.items() if summed_up else ():
+        if came and name not in failed:
+            print(visible("\n" + expected.came_to(name, came)))
     return int(bool(failed) or any(verdict.bad for verdict in verdicts))

@@ -38,13 +38,16 @@ def locate(names: Iterable[str]) -> list[Path]:
     """Returns the paths that a user named: a file, or a notebook's name ("1_sdp/table2", or "table2" where no other
     folder has one), without repeats.
 
-    Raises NotebookError for a name that is neither, with the names there are.
+    Raises NotebookError for a name that is neither or stands for several, with the names there are.
     """
     paths: dict[Path, None] = {}
     for name in names:
         named = [path for path in (Path(name), FOLDER / name, FOLDER / f"{name}.ipynb") if path.is_file()]
-        stems = [path for path in committed() if path.stem == name]
+        stems = [path for path in committed() if path.stem == name.removesuffix(".ipynb")]
         if not named and len(stems) != 1:
+            if several := stems or [path for path in committed() if name in name_of(path)]:
+                head = f"{name!r} may be any of several notebooks" if stems else f"no notebook {name!r}"
+                raise NotebookError("\n  ".join([f"{head}; say which:", *map(name_of, several)]))
             known = ", ".join(name_of(path) for path in committed()) or "none yet"
             near = hint(name, {path.stem: "" for path in committed()})
             raise NotebookError(f"no notebook {name!r}{near}; give a file, or one of: {known}")

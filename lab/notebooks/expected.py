@@ -10,6 +10,7 @@ import json
 import math
 import sys
 from collections import Counter
+import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
@@ -17,13 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 from lab.machine import progress
 from lab.machine.files import write_atomically
 from lab.machine.paths import shown
-from lab.machine.printing import hint
+from lab.machine.printing import aligned, hint
 from lab.machine.reading import damaged, read_text, typed
 from lab.notebooks.documents import FOLDER, NotebookError, committed, name_of, read
 from lab.notebooks.parameters import declared
 from lab.results import display
 from lab.results.stored import COMMITTED, METHOD, Reported, Value, figures_folder, path_of, reported, write_scores
 from lab.runs.experiment import score_lines
+from lab.runs.study_results import answers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +41,9 @@ REMEDY = f"Restore it: git checkout -- notebooks/expected.yaml; or write it: {CO
 HEADER = f"# Regression numbers, written by `{COMMAND}`; do not edit. [value, tolerance] or an exact value.\n"
 SAME_NUMBERS = ("data", "workers", "cluster")  # parameters that may change without a figure being another
 
+FAILED = "the notebook failed"
+WIDTH, MOST_LINES = 110, 12  # of sentences in a terminal
+INDENTED: dict[str, Any] = {"initial_indent": "  ", "subsequent_indent": "    ", "break_on_hyphens": False}
 NEAR, NEAR_ONE = 0.01, 0.001  # tolerances of a new float, of at least 1 and below
 
 
@@ -128,6 +133,8 @@ class Report:
         """Expected, came out, OK, OFF or SKIPPED and why, a row a figure, folded under one line that counts them."""
         import pandas as pd
 
+        self.reported = self.reported._replace(answers=answers())
+        self._keep()
         progress.say(self.where(), passing=True)
         verdicts = judge(expectations(), {self.notebook: self.reported})
         rows = pd.DataFrame([verdict[1:] for verdict in verdicts], columns=["figure", *COLUMNS])
@@ -254,6 +261,31 @@ def judge(
     return verdicts
 
 
+def folded(verdicts: Iterable[FigureVerdict]) -> list[FigureVerdict]:
+    """The lines, with a notebook's that are SKIPPED for one reason as one, and those of a notebook that failed."""
+    lines: dict[tuple[str, ...], list[FigureVerdict]] = {}
+    for index, verdict in enumerate(verdicts):
+        alike = verdict.state == "SKIPPED" or verdict.reason == FAILED
+        lines.setdefault((verdict.notebook, verdict.reason, "" if alike else str(index)), []).append(verdict)
+    return [
+        same[0] if len(same) == 1 else same[0]._replace(figure=f"{len(same)} numbers", expected="", came_out="")
+        for same in lines.values()
+    ]
+
+
+def came_to(notebook: str, came: Reported) -> str:
+    """What a notebook came to: sentences of its runs, about MOST_LINES of them, or the numbers that it reported."""
+    changed = f"; with {', '.join(came.changed)}" if came.changed else ""
+    values = [(f"  {figure}", _shown(value)) for figure, value in came.values.items() if value is not None]
+    head, lines = f"{notebook} ({came}{changed}):", list[str]()
+    for index, answer in enumerate(came.answers):
+        if len(lines) >= MOST_LINES:
+            lines.append(f"  {len(came.answers) - index} more sentences: results/{notebook}.json among the figures")
+            break
+        lines += textwrap.wrap(answer, WIDTH, **INDENTED)
+    return "\n".join([head, *(lines or ([aligned(values)] if values else []))])
+
+
 def _expectation(notebook: str, figure: str, data: str, stated: Value | list[float], path: Path) -> Expectation:
     value, tolerance = stated if isinstance(stated, list) and len(stated) == 2 else (stated, 0.0)
     entry = f"{notebook}, {data}, {figure!r}"
@@ -305,7 +337,7 @@ def _state(entry: Expectation, came: Reported | None, failed: bool) -> tuple[str
     if came and came.data_of(entry.figure) != entry.data:  # of which the other data's run may have no row
         return "SKIPPED", f"needs {entry.data} data"
     if came is None or entry.figure not in came.values:
-        return "MISSING", "the notebook failed" if failed else "the notebook did not report it"
+        return "MISSING", FAILED if failed else "the notebook did not report it"
     value = came.values[entry.figure]
     if value is None and entry.data != came.data:
         return "SKIPPED", f"needs {entry.data} data"

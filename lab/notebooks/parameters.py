@@ -6,6 +6,7 @@ Elements of a bare `list` or `dict` are of the types that its default has. A val
 (`lab.machine.yaml12`) and has exactly the declared type, but that a whole number will do for a float.
 A text whose default is an offline engine (rules, replay:RUN, local), or whose help begins with "who", is an engine:
     engine: str = "rules"  # who answers the prompts
+papermill reads such a cell, too, but for lines with a second equals sign: an engine's options take a colon there.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import functools
 import io
 import operator
 import tokenize
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
@@ -93,23 +94,25 @@ def check_engines(chosen: Iterable[engines.Engine]) -> None:
             if hasattr(backbone, "try_out"):
                 backbone.try_out()
         except (ValueError, RuntimeError, OSError) as error:
-            raise NotebookError(f"engine {part!r} cannot answer, and no notebook was run: {error}") from error
+            raise NotebookError(f"engine {part!r} cannot answer, and nothing was run: {error}") from error
 
 
 def declared(notebook: NotebookNode, where: str) -> dict[str, Parameter]:
     """The parameters of a notebook by name; empty without a cell tagged `parameters`.
 
-    papermill has such a reader, but it drops a line with a second equals sign, and an engine's options hold some.
     Raises NotebookError, naming the line, for anything but a typed assignment of a literal with a comment.
     """
     cell = next((cell for cell in notebook.cells if "parameters" in tags(cell)), None)
-    if cell is None:
-        return {}
+    return {} if cell is None else declared_in(cell.source, where)
+
+
+def declared_in(source: str, where: str) -> dict[str, Parameter]:
+    """The parameters that the code of such a cell declares. Raises as `declared`."""
     try:
         # Tokens, not a search for "#", which may stand in a string.
-        tokens = tokenize.generate_tokens(io.StringIO(cell.source).readline)
+        tokens = tokenize.generate_tokens(io.StringIO(source).readline)
         comments = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
-        body = ast.parse(cell.source).body
+        body = ast.parse(source).body
     except (SyntaxError, tokenize.TokenError) as error:
         raise NotebookError(f"the parameters cell of {where} is not valid Python: {error}") from error
     parameters = [_parameter(statement, comments, where) for statement in body]
@@ -132,12 +135,7 @@ def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict
             if others:
                 having = f"{', '.join(others)} {'has' if len(others) == 1 else 'have'}"
                 raise NotebookError(f"{head}, while {having}. Run them apart.")
-            known = dict.fromkeys(
-                str(parameter) for parameters in by_notebook.values() for parameter in parameters.values()
-            )
-            there = "There are:" if known else "They declare none."
-            near = hint(name, {parameter for parameters in by_notebook.values() for parameter in parameters})
-            raise NotebookError(f"{head}{near}. {there}" + "".join(f"\n  {line}" for line in known))
+            raise unknown(head, name, [one for parameters in by_notebook.values() for one in parameters.values()])
         parsed = [parse(text, parameters[name]) for parameters in by_notebook.values()]
         if len({repr(value) for value in parsed}) > 1:
             raise NotebookError(f"{name} is of another type in each of {', '.join(by_notebook)}. Run them apart.")
@@ -159,15 +157,37 @@ def parse(text: str, parameter: Parameter) -> Any:
         form = get_args(form)[0]
     if form is str:
         return text  # not YAML, which would take quotes off and end the text at a #
-    part, wrong = f" got {text!r}", f"which is no {parameter.annotation}{WRITTEN.get(get_origin(form) or form, '')}"
     try:
         return typed(load(text, form), form, strict=True)
-    except Mismatch as error:
-        if error.where:
-            part, wrong = f"{error.where} got {error.part!r}", error.why
     except ValueError as error:
-        wrong += f"; {error}"
-    raise NotebookError(f"parameter {parameter.name}{part}, {wrong}: {parameter}")
+        raise _wrong(parameter, text, error, WRITTEN) from None
+
+
+def check_value(parameter: Parameter, value: Any, written: Mapping[type, str]) -> None:
+    """Raise NotebookError for a value that is of another type. written: type -> how to write it; {} is the name."""
+    try:
+        typed(value, parameter.form, strict=True)
+    except ValueError as error:
+        raise _wrong(parameter, value, error, written) from None
+
+
+def _wrong(parameter: Parameter, value: Any, error: ValueError, written: Mapping[type, str]) -> NotebookError:
+    form = get_args(parameter.form)[0] if isinstance(parameter.form, UnionType) else parameter.form
+    how = written.get(get_origin(form) or form, "").format(parameter.name)
+    part, why = f" got {value!r}", f"which is no {parameter.annotation}{how}"
+    if not isinstance(error, Mismatch):
+        why += f"; {error}"
+    elif error.where:
+        part, why = f"{error.where} got {error.part!r}", error.why
+    return NotebookError(f"parameter {parameter.name}{part}, {why}: {parameter}")
+
+
+def unknown(head: str, name: str, parameters: Collection[Parameter]) -> NotebookError:
+    """A name that is not declared. head: who lacks it."""
+    known = dict.fromkeys(map(str, parameters))
+    there = "There are:" if known else "They declare none."
+    near = hint(name, {parameter.name for parameter in parameters})
+    return NotebookError(f"{head}{near or '.'} {there}" + "".join(f"\n  {line}" for line in known))
 
 
 def _parameter(statement: ast.stmt, comments: Mapping[int, str], where: str) -> Parameter:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.machine.files import write_atomically
+from lab.notebooks import injected
 from lab.results.stored import path_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def style() -> None:
     """Set the suite's look for all figures that follow; call it once at the top of a notebook."""
     import seaborn
 
+    injected.check()
     seaborn.set_theme(context="notebook", style="whitegrid", palette=PALETTE, rc=SETTINGS)
 
 

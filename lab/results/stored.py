@@ -21,6 +21,7 @@ from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder
 from lab.machine.printing import visible
 from lab.machine.reading import read_json, read_table
+from lab.notebooks import injected
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +41,7 @@ class Reported(NamedTuple):
 
     data: of its main numbers. n: how many tasks these rest on. changed: parameters that were not at their defaults
     ("limit=2"). values: by figure; None where this data cannot give it. other_data: figure -> the data that it is of,
-    where that is not `data`.
+    where that is not `data`. answers: what its runs came to, in sentences (`Results.answer`).
     """
 
     data: str
@@ -48,6 +49,7 @@ class Reported(NamedTuple):
     changed: tuple[str, ...]
     values: Mapping[str, Value | None]
     other_data: Mapping[str, str] = {}
+    answers: tuple[str, ...] = ()
 
     def data_of(self, figure: str) -> str:
         """The data that a figure is of."""
@@ -85,8 +87,10 @@ class Scores(NamedTuple):
 
 
 def figures_folder() -> Path:
-    """`LAB_FIGURES` if set (the notebook runner sets it), else `figures/` in the folder of runs."""
-    return Path(os.environ.get("LAB_FIGURES") or runs_folder() / "figures")
+    """`LAB_FIGURES` if set (the notebook runner sets it), else `figures/` in the folder of runs; in there, papermill's
+    runs with changed parameters have folders of their own.
+    """
+    return Path(os.environ.get("LAB_FIGURES") or runs_folder() / "figures" / injected.folder())
 
 
 def path_of(stem: str, suffix: str) -> Path:

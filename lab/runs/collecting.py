@@ -8,9 +8,10 @@ and count what was scored, failed and not measured (see `lab.results.outcomes`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 from lab.machine import progress
@@ -21,6 +22,7 @@ from lab.models import engines
 from lab.models.backbone import Ledger, by_operator, summed
 from lab.models.cache import tell_damaged
 from lab.models.connect import connected
+from lab.notebooks import injected
 from lab.runs import budget, recordings
 from lab.runs.catalogue import folder_for
 from lab.runs.execution import ACCOUNTS, Played, play_all
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WORKERS, CLUSTER = "LAB_WORKERS", "LAB_CLUSTER"
+MOST_ANSWERS = 5  # runs whose answers end a notebook's run: a run a benchmark, say
+COLLECTED: dict[Path, Any] = {}  # folder -> the results of a run of this process
 THREADS = 8  # at a time with an endpoint, which is waited for
 R_co = TypeVar("R_co", bound=Results[Any], covariant=True)
 
@@ -68,6 +72,8 @@ def collect(
     """
     workers = workers or int(os.environ.get(WORKERS) or 0)
     cluster = cluster or os.environ.get(CLUSTER, "")
+    injected.check()
+    before = [*COLLECTED]
     if workers < 0:
         raise BadSetting(
             f"workers={workers}: state how many episodes to play at a time, or 0 for what suits the engine"
@@ -95,7 +101,16 @@ def collect(
         label = connected(setup.engine).engine.label
         results = experiment.results(setup, label, episodes, not_measured, opened.usage(), folder)
     _report(results)
+    _note(before, results)
     return results
+
+
+def _note(before: Collection[Path], results: Results[Any]) -> None:
+    """Note a run whose results can sum themselves up. before: those noted before it; others were played within it."""
+    for within in COLLECTED.keys() - {*before}:
+        del COLLECTED[within]
+    if hasattr(results, "answer") and (results.folder in COLLECTED or len(COLLECTED) < MOST_ANSWERS):
+        COLLECTED[results.folder] = results
 
 
 def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record: bool) -> dict[str, Any]:

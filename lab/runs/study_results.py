@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CHANCE = 0.05  # p below it is no chance, after Holm's correction
+NO_HEADLINE = "no condition has a headline score"
 KEPT = "-kept"  # behind a study's name: rows of runs that take too long to be played again
 
 
@@ -189,15 +190,33 @@ class Results(experiment.Results[Any]):
         return pairs
 
 
+def answers() -> tuple[str, ...]:
+    """What the first runs of this process came to, in sentences (see `Results.answer`).
+
+    In front stands who answered and, of a later run, the options that differ from the first one's.
+    """
+    runs = [*collecting.COLLECTED.values()]
+    lines, first = list[str](), runs[0].setup.options if runs else {}
+    for results in runs:
+        options = results.setup.options.items()
+        differing = [f"{name}={value}" for name, value in options if ":" not in name and first.get(name) != value]
+        who = ", ".join([results.backbone, *differing])
+        lines += [f"{who}: {line}" for line in results.answer().splitlines() if NO_HEADLINE not in line]
+    return tuple(lines)
+
+
 def _sentences(results: Results, benchmark: str, rows: pd.DataFrame, contrasts: pd.DataFrame) -> str:
-    study = results.of_study
-    own = rows[rows["metric"] == study.headline_of(benchmark)]
+    study, headline = results.of_study, results.of_study.headline_of(benchmark)
+    sized = rows["metric"].str.startswith(f"{headline}, ")  # a row a size of the problem
+    own = rows[(rows["metric"] == headline) | sized]
     if own.empty:
-        return f"{benchmark}: no condition has a headline score."
-    decimals, metric = study.decimals, own.iloc[0]["metric"]
-    values = "; ".join(f"{row['method']} {tables.with_interval(row, decimals)}" for row in own.to_dict("records"))
-    metric = metric if study.titles.get(benchmark, benchmark) in metric else f"{benchmark}, {metric}"
-    text = f"{metric} ({own.iloc[0]['data']} data, n = {tables.span(own['n'])}): {values}."
+        return f"{benchmark}: {NO_HEADLINE}."
+    decimals, texts = study.decimals, []
+    for metric, of in own.groupby("metric", sort=False):
+        values = "; ".join(f"{row['method']} {tables.with_interval(row, decimals)}" for row in of.to_dict("records"))
+        metric = metric if study.titles.get(benchmark, benchmark) in metric else f"{benchmark}, {metric}"
+        texts.append(f"{metric} ({of.iloc[0]['data']} data, n = {tables.span(of['n'])}): {values}.")
+    text = " ".join(texts)
     compared = [contrast for contrast in contrasts.to_dict("records") if contrast["dataset"] == benchmark]
     if not compared:
         return text

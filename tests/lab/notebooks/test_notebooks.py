@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import base64
 import importlib.util
+import json
 import os
 import re
 import signal
@@ -21,8 +22,8 @@ from lab.__main__ import main
 from lab.machine.faults import DamagedFile
 from lab.machine.paths import ROOT
 from lab.notebooks import check, commands, expected, register
-from lab.notebooks.documents import NotebookError, committed, read, text_of, write
-from lab.notebooks.execute import Job, execute
+from lab.notebooks.documents import FOLDER, NotebookError, committed, locate, read, text_of, write
+from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.expected import Expectation
 from lab.notebooks.normalise import normalise
 from lab.notebooks.parameters import Parameter, declared, offline, parse, resolve
@@ -374,16 +375,49 @@ def test_other_data_is_not_put_in_place(tmp_path: Path, committed_figures: Path,
 def test_whoever_runs_a_notebook_leaves_the_committed_figures_alone(tmp_path: Path) -> None:
     runs, code = tmp_path / "runs", "import matplotlib.pyplot as plt\nfrom lab.results import plots\n"
     path = notebook(tmp_path / "a.ipynb", code + "plots.save(plt.figure(), 'a')", reporting("0.5"))
-    command = [sys.executable, "-m", "papermill", str(path), str(tmp_path / "out.ipynb"), "-k", "python3"]
+    command = [sys.executable, "-m", "papermill", str(path), "/dev/null", "-k", "python3", "--language", "python", "-p"]
     surroundings = {name: value for name, value in os.environ.items() if name not in ("LAB_FIGURES", "LAB_NOTEBOOK")}
     packages = {"PYTHONPATH": str(ROOT), "LAB_RUNS": str(runs)}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=surroundings | packages, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    assert (runs / "figures" / "a.png").exists() and (runs / "figures" / "results" / "a.json").exists()
-    said = read(tmp_path / "out.ipynb").cells[-1].outputs[0].data["text/plain"]
-    assert said == f"figures and tables: {runs / 'figures'} (synthetic data, n = 3)"
+    runners = [
+        subprocess.Popen(
+            [*command, *given], cwd=tmp_path, env=surroundings | packages, stderr=subprocess.PIPE, text=True
+        )
+        for given in (("limit", "3"), ("limit", "5"), ("limitt", "5"))
+    ]
+    told = [runner.communicate(timeout=120)[1] for runner in runners]
+    assert [runner.returncode for runner in runners] == [0, 0, 1], told
+    assert "no parameter 'limitt'; did you mean 'limit'?" in told[2]
+    for folder in (runs / "figures", runs / "figures" / "limit=5"):  # 3 is the default
+        assert (folder / "a.png").exists() and (folder / "results" / "a.json").exists()
+
+
+def test_a_run_with_changed_parameters_goes_to_a_folder_of_its_own_and_ends_with_its_result(
+    tmp_path: Path, committed_figures: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    path = notebook(tmp_path / "a.ipynb")
+    changed = {"limit=5": ("limit=5",), "": ()}
+    answers = ("rules: Success (synthetic data, n = 5): SDP 50.0 [9.5, 90.5].", *["more " * 60] * 9)
+
+    def executed(jobs: list[Job], *_: object) -> list[Outcome]:
+        (job,) = jobs
+        come = Reported(
+            "synthetic", 5, changed[job.output.parent.name.removeprefix("runs")], dict(f=1, g=2), {}, answers
+        )
+        write_json = job.figures / "results" / "a.json"
+        write_json.parent.mkdir(parents=True)
+        write_json.write_text(json.dumps(come._asdict()))
+        return [Outcome(job, "", 1.0, 1.0)]
+
+    monkeypatch.setattr(commands, "execute", executed)
+    told = [Expectation("a", "f", "synthetic", 1), Expectation("a", "g", "synthetic", 2)]
+    monkeypatch.setattr(expected, "expectations", lambda: told)
+    assert commands.run([str(path)], [("limit", "5")]) == commands.run([str(path)], [("limit", "3")]) == 0
+    first, second = capsys.readouterr().out.split("notebook  result", 2)[1:]
+    assert re.search(r"a +2 numbers +SKIPPED  with limit=5\n", first) and first.count("SKIPPED") == 1
+    assert f"executed notebooks: {tmp_path / 'runs' / 'limit=5'};" in first
+    assert f"executed notebooks: {tmp_path / 'runs'};" in second and second.count("OK") == 2
+    assert "a (synthetic data, n = 5; with limit=5):\n  rules: Success (synthetic data, n = 5): SDP 50.0 [" in first
+    assert first.rstrip().endswith("5 more sentences: results/a.json among the figures")
 
 
 def test_the_last_cell_shows_what_was_expected_and_where_the_figures_are(
@@ -566,6 +600,35 @@ def test_a_committed_notebook_or_value_that_no_line_states_is_unlisted() -> None
     ]
 
 
+@pytest.mark.parametrize("user", [0, 1000])
+def test_explore_opens_the_tour_without_news_and_as_root_says_what_that_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, user: int
+) -> None:
+    started = []
+    monkeypatch.setenv("LAB_RUNS", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(os, "execve", lambda program, command, environment: started.append(command))
+    commands.explore(["--no-browser"])
+    (command,) = started
+    assert command[-1] == "--no-browser" and ("--allow-root" in command) is (user == 0)
+    assert {"--LabApp.default_url=/lab/tree/0_tour.ipynb", "--LabApp.news_url=None"} < {*command}
+    assert (tmp_path / "copies" / "0_tour.ipynb").exists()
+    assert ("can run any command on this machine as root" in capsys.readouterr().out) is (user == 0)
+
+
+def test_a_notebook_is_found_by_its_base_name_and_one_of_several_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    table2 = ROOT / "notebooks" / "1_sdp" / "table2_travelplanner.ipynb"
+    assert locate(["table2_travelplanner"]) == locate(["table2_travelplanner.ipynb"]) == [table2]
+    with pytest.raises(NotebookError, match="no notebook 'table2'; say which:\n  1_sdp/table2_travelplanner\n  2_"):
+        locate(["table2"])
+    with pytest.raises(NotebookError, match="no notebook 'tuor'; did you mean '0_tour'"):
+        locate(["tuor"])
+    twice = [FOLDER / "1_sdp" / "t.ipynb", FOLDER / "2_statefactory" / "t.ipynb"]
+    monkeypatch.setattr("lab.notebooks.documents.committed", lambda: twice)
+    with pytest.raises(NotebookError, match="'t' may be any of several notebooks; say which:\n  1_sdp/t\n  2_state"):
+        locate(["t"])
+
+
 def test_copies_to_explore_follow_the_committed_notebooks_and_keep_what_a_user_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
@@ -591,7 +654,7 @@ def test_copies_to_explore_follow_the_committed_notebooks_and_keep_what_a_user_c
     [
         ("rulse", "did you mean 'rules'"),
         ("replay:table2_travelplaner-local", "did you mean 'table2_travelplanner-local'"),
-        ("gpt-4o", "cannot answer, and no notebook was run: http://127.0.0.1:9/v1 cannot be reached"),
+        ("gpt-4o", "cannot answer, and nothing was run: http://127.0.0.1:9/v1 cannot be reached"),
     ],
 )
 def test_an_engine_that_cannot_answer_is_told_before_a_kernel_starts(
