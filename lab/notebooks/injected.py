@@ -18,7 +18,7 @@ from typing import Any
 
 from lab.machine.paths import notebook_name
 from lab.notebooks.documents import NotebookError
-from lab.notebooks.parameters import Parameter, check_engines, check_value, chosen, declared_in, unknown
+from lab.notebooks.parameters import Parameter, check_choices, check_engines, check_value, chosen, declared_in, unknown
 
 FIRST_LINE = "# Parameters"  # of papermill's cell
 MACHINE = ("workers", "cluster")  # parameters that change no number
@@ -33,7 +33,8 @@ PAPERMILL: dict[type, str] = {
 def check() -> None:
     """Check what was injected, before anything slow.
 
-    Raises NotebookError for an unknown name, a value of the wrong type, and an engine that cannot answer; BadEngine.
+    Raises NotebookError for an unknown name, a value of the wrong type or not among the choices, an engine that cannot
+    answer; BadEngine.
     """
     if cells := _cells():
         _checked(*cells)
@@ -79,6 +80,7 @@ def _checked(declaring: str, injecting: str) -> str:
         if name not in parameters:
             raise unknown(f"{notebook_name() or 'the notebook'} has no parameter {name!r}", name, parameters.values())
         check_value(parameters[name], value, PAPERMILL)
+        check_choices(parameters[name], value)
     if not os.environ.get("LAB_NOTEBOOK"):  # else the runner has asked them
         _check_engines(parameters, values)
     return named_after({name: value for name, value in values.items() if value != parameters[name].default})

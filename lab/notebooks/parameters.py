@@ -7,6 +7,8 @@ Elements of a bare `list` or `dict` are of the types that its default has. A val
 A text whose default is an offline engine (rules, replay:RUN, local), or whose help begins with "who", is an engine:
     engine: str = "rules"  # who answers the prompts
 papermill reads such a cell, too, but for lines with a second equals sign: an engine's options take a colon there.
+What is chosen is checked before a kernel starts where its name tells what it is: engines, recordings, judges, and lists
+of CLOSED, whose default names all choices but those that the help quotes.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import ast
 import functools
 import io
 import operator
+import re
 import tokenize
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -30,7 +33,16 @@ from lab.notebooks.documents import NotebookError, name_of, read, tags
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
+# The engines that other names stand for, by parameter.
+NAMED = {
+    "recording": "replay:{}",
+    "recordings": "replay:{}",
+    "judges": "rules?judge={}",
+    "checked": "rules?judge={}",
+}
+CLOSED = ("datasets", "lengths", "noisy_lengths", "samples", "webs", "worlds")
 TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
+QUOTED = re.compile('"([^"]+)"')
 QUOTES = ' (in braces or brackets, a text with ? or : wants "quotes")'
 WRITTEN = {bool: " (write true or false)", list: QUOTES, dict: QUOTES}
 
@@ -71,7 +83,7 @@ def chosen(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> di
     """The engines that a notebook's values choose, by parameter.
 
     values: of all its parameters. `engine` has those of single operators (`engines`) in it; an engine of a list of them
-    has its place behind the name. Raises BadEngine.
+    has its place behind the name; recordings and judges are engines that replay and that judge so. Raises BadEngine.
     """
     engines_chosen = {}
     for name, parameter in parameters.items():
@@ -80,6 +92,9 @@ def chosen(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> di
             engines_chosen[name] = engines.with_others(value, others if isinstance(others, dict) else {})
         elif isinstance(value, list) and _engines_alone(parameter.default):
             engines_chosen |= {f"{name}[{index}]": engines.parse(str(engine)) for index, engine in enumerate(value)}
+        elif name in NAMED:
+            texts = [text for text in (value if isinstance(value, list) else [value]) if text]
+            engines_chosen |= {f"{name} {text}": engines.parse(NAMED[name].format(text)) for text in texts}
     return engines_chosen
 
 
@@ -140,6 +155,8 @@ def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict
         if len({repr(value) for value in parsed}) > 1:
             raise NotebookError(f"{name} is of another type in each of {', '.join(by_notebook)}. Run them apart.")
         values[name] = parsed[0]
+        for parameters in by_notebook.values():
+            check_choices(parameters[name], parsed[0])
     return values
 
 
@@ -161,6 +178,18 @@ def parse(text: str, parameter: Parameter) -> Any:
         return typed(load(text, form), form, strict=True)
     except ValueError as error:
         raise _wrong(parameter, text, error, WRITTEN) from None
+
+
+def check_choices(parameter: Parameter, value: Any) -> None:
+    """Raise NotebookError for an element of a list of CLOSED that is none of its choices."""
+    if parameter.name not in CLOSED or not parameter.default:
+        return
+    known = [*parameter.default, *QUOTED.findall(parameter.help)]
+    for element in value or ():
+        if element not in known:
+            near = hint(str(element), map(str, known))
+            there = ", ".join(map(str, known))
+            raise NotebookError(f"parameter {parameter.name} got {element!r}{near or ';'} choose from {there}")
 
 
 def check_value(parameter: Parameter, value: Any, written: Mapping[type, str]) -> None:

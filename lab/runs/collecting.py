@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 from lab.machine import progress
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WORKERS, CLUSTER = "LAB_WORKERS", "LAB_CLUSTER"
-MOST_ANSWERS = 5  # runs whose answers end a notebook's run: a run a benchmark, say
-COLLECTED: dict[Path, Any] = {}  # folder -> the results of a run of this process
+# The first run of each study on its benchmarks since `study_results.answers` was last called: variants come later.
+COLLECTED: dict[tuple[str, ...], Any] = {}
 THREADS = 8  # at a time with an endpoint, which is waited for
 R_co = TypeVar("R_co", bound=Results[Any], covariant=True)
 
@@ -105,12 +104,12 @@ def collect(
     return results
 
 
-def _note(before: Collection[Path], results: Results[Any]) -> None:
+def _note(before: Collection[tuple[str, ...]], results: Results[Any]) -> None:
     """Note a run whose results can sum themselves up. before: those noted before it; others were played within it."""
     for within in COLLECTED.keys() - {*before}:
         del COLLECTED[within]
-    if hasattr(results, "answer") and (results.folder in COLLECTED or len(COLLECTED) < MOST_ANSWERS):
-        COLLECTED[results.folder] = results
+    if hasattr(results, "answer"):
+        COLLECTED.setdefault((results.setup.method, *results.setup.datasets), results)
 
 
 def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record: bool) -> dict[str, Any]:

@@ -191,17 +191,14 @@ class Results(experiment.Results[Any]):
 
 
 def answers() -> tuple[str, ...]:
-    """What the first runs of this process came to, in sentences (see `Results.answer`).
-
-    In front stands who answered and, of a later run, the options that differ from the first one's.
-    """
-    runs = [*collecting.COLLECTED.values()]
-    lines, first = list[str](), runs[0].setup.options if runs else {}
-    for results in runs:
-        options = results.setup.options.items()
-        differing = [f"{name}={value}" for name, value in options if ":" not in name and first.get(name) != value]
-        who = ", ".join([results.backbone, *differing])
-        lines += [f"{who}: {line}" for line in results.answer().splitlines() if NO_HEADLINE not in line]
+    """What the runs of this process came to since the last call: who answered, and a sentence of `Results.answer`."""
+    lines = [
+        f"{results.backbone}: {line}"
+        for results in collecting.COLLECTED.values()
+        for line in results.answer().splitlines()
+        if NO_HEADLINE not in line
+    ]
+    collecting.COLLECTED.clear()
     return tuple(lines)
 
 

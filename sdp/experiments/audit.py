@@ -39,7 +39,12 @@ METRICS = (CERTIFY, REJECT, WORTH, INFORMED)
 Labels = Mapping[str, int | None]  # step id -> RIGHT, NEUTRAL or WRONG; None where no verdict could be read
 
 
-class Reading(NamedTuple):
+STEPS = {"left out": NEUTRAL, "wrong": WRONG, "right": RIGHT}
+VERDICTS = {"neither": NEUTRAL, "rejection": WRONG, "certification": RIGHT}
+
+
+@dataclass(frozen=True)
+class Reading:
     """What neutral labels count as.
 
     steps: what a step that people call neutral is; "left out" is in no rate. verdicts: what a judge's neutral verdict
@@ -50,9 +55,13 @@ class Reading(NamedTuple):
     steps: Literal["left out", "wrong", "right"] = "left out"
     verdicts: Literal["neither", "rejection", "certification"] = "neither"
 
+    def __post_init__(self) -> None:
+        """Raises BadSetting for another word."""
+        for name, words in (("steps", STEPS), ("verdicts", VERDICTS)):
+            if (word := getattr(self, name)) not in words:
+                raise BadSetting(f"neutral {name}={word!r}; choose one of {', '.join(map(repr, words))}")
 
-STEPS = {"left out": NEUTRAL, "wrong": WRONG, "right": RIGHT}
-VERDICTS = {"neither": NEUTRAL, "rejection": WRONG, "certification": RIGHT}
+
 PUBLISHED = Reading()  # that of data/published/judge_errors.csv
 OF_SDP = Reading(verdicts="rejection")  # a step that Validate does not certify is not taken
 
@@ -134,12 +143,9 @@ class Counted(NamedTuple):
 
 
 def counted(labels: Labels, reading: Reading = PUBLISHED) -> Counted:
-    """The labels of people and of a judge, side by side on the judge's steps. Raises BadSetting for another word."""
+    """The labels of people and of a judge, side by side on the judge's steps."""
     import numpy as np
 
-    for name, words in (("steps", STEPS), ("verdicts", VERDICTS)):
-        if (word := getattr(reading, name)) not in words:
-            raise BadSetting(f"neutral {name}={word!r}; choose one of {', '.join(map(repr, words))}")
     steps = [agentprocessbench.steps()[step] for step in labels]
     unread = WRONG if reading.verdicts == "rejection" else NEUTRAL
     verdicts = {None: unread, NEUTRAL: VERDICTS[reading.verdicts], RIGHT: RIGHT, WRONG: WRONG}

@@ -18,7 +18,7 @@ from lab.results import plots, stored
 from lab.runs import collecting
 from small_notebooks import PARAMETERS
 
-DECLARED = PARAMETERS + '\nwriter: str = "rules"  # who writes the letters'
+DECLARED = PARAMETERS + '\nwriter: str = "rules"  # who writes the letters\nlengths: list = ["short"]  # or "long"'
 
 
 @pytest.mark.parametrize("path", committed(), ids=name_of)
@@ -56,6 +56,10 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Any:
         ({"names": ["a", 2]}, r"parameter names\[1\] got 2, Input should be a valid string"),
         ({"engine": 7}, r"parameter engine got 7, which is no str \(write -r engine TEXT\)"),
         ({"share": float("nan"), "seed": 1}, "no parameter 'seed'"),
+        (
+            {"lengths": ["long", "shrt"]},
+            "parameter lengths got 'shrt'; did you mean 'short'\\? choose from short, long",
+        ),
         ({"writer": "replay:there-is-none"}, "engine 'replay:there-is-none' cannot answer, and nothing was run"),
     ],
 )

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.machine.yaml12 import dump, load
-from lab.notebooks.documents import NotebookError
-from lab.notebooks.parameters import Parameter, parse, resolve
+from lab.notebooks import commands
+from lab.notebooks.documents import NotebookError, read
+from lab.notebooks.parameters import Parameter, check_choices, declared, parse, resolve
 from small_notebooks import notebook
 
 REFUSED = "refused"
@@ -99,6 +100,30 @@ def test_a_value_that_two_notebooks_read_as_two_types_is_refused(tmp_path: Path)
     with pytest.raises(NotebookError, match="questions is of another type in each of a, b. Run them apart"):
         resolve([a, b], [("questions", "50")])
     assert resolve([a], [("questions", "050")]) == {"questions": 50}
+
+
+@pytest.mark.parametrize(
+    ("line", "given", "message"),
+    [
+        (
+            'lengths: list = ["short", "medium"]  # also "long"',
+            "[long, shrt]",
+            "lengths got 'shrt'; did you mean 'short'",
+        ),
+        ("webs: list = [0, 2, 6]  # faulty pages", "[0, 3]", "parameter webs got 3; choose from 0, 2, 6"),
+        ('judges: list = ["GPT-5.2"]  # published ones', "[GPT-5.2, GPT-9]", "no judge 'GPT-9'"),
+        ("recordings: list = []  # to replay", "[none-such]", "engine 'replay:none-such' cannot answer"),
+        ('recording: str = ""  # to read', "none-such", "engine 'replay:none-such' cannot answer"),
+    ],
+)
+def test_a_choice_that_there_is_not_is_named_before_a_kernel_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, given: str, message: str
+) -> None:
+    monkeypatch.setattr(commands, "execute", lambda *_: pytest.fail("a notebook was executed"))
+    path, name = notebook(tmp_path / "a.ipynb", parameters=line), line.partition(":")[0]
+    with pytest.raises(ValueError, match=message):
+        commands.run([str(path)], [(name, given)], tmp_path)
+    check_choices(declared(read(path), "a")["lengths"], ["long", "short"]) if name == "lengths" else None
 
 
 plain = st.recursive(
