@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections import Counter
 import textwrap
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard

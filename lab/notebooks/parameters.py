@@ -34,13 +34,8 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 # The engines that other names stand for, by parameter.
-NAMED = {
-    "recording": "replay:{}",
-    "recordings": "replay:{}",
-    "judges": "rules?judge={}",
-    "checked": "rules?judge={}",
-}
-CLOSED = ("datasets", "lengths", "noisy_lengths", "samples", "webs", "worlds")
+NAMED = {"recordings": "replay:{}", "judges": "rules?judge={}", "checked": "rules?judge={}"}
+CLOSED = ("benchmarks", "datasets", "lengths", "samples", "worlds")
 TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 QUOTED = re.compile('"([^"]+)"')
 QUOTES = ' (in braces or brackets, a text with ? or : wants "quotes")'
@@ -92,9 +87,8 @@ def chosen(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> di
             engines_chosen[name] = engines.with_others(value, others if isinstance(others, dict) else {})
         elif isinstance(value, list) and _engines_alone(parameter.default):
             engines_chosen |= {f"{name}[{index}]": engines.parse(str(engine)) for index, engine in enumerate(value)}
-        elif name in NAMED:
-            texts = [text for text in (value if isinstance(value, list) else [value]) if text]
-            engines_chosen |= {f"{name} {text}": engines.parse(NAMED[name].format(text)) for text in texts}
+        elif isinstance(value, list) and name in NAMED:
+            engines_chosen |= {f"{name} {text}": engines.parse(NAMED[name].format(text)) for text in value}
     return engines_chosen
 
 

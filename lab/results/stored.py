@@ -17,9 +17,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from lab.machine.faults import MissingData
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder
-from lab.machine.printing import visible
+from lab.machine.printing import hint, visible
 from lab.machine.reading import read_json, read_table
 from lab.notebooks import injected
 
@@ -135,7 +136,12 @@ class Stored:
     """
 
     def __init__(self, folder: str = "committed") -> None:
-        """folder: "committed"; "auto", as the class says; or a folder of figures, whatever it was run on."""
+        """folder: "committed"; "auto", as the class says; or a folder of figures, whatever it was run on.
+
+        Raises MissingData for no folder.
+        """
+        if folder not in ("auto", "committed") and not Path(folder).is_dir():
+            raise MissingData(f"stored={folder!r} is no folder{hint(folder, ('auto', 'committed'))}; name one, or auto")
         self._own = {"auto": figures_folder, "committed": lambda: COMMITTED}.get(folder, lambda: Path(folder))()
         self._chosen = folder != "auto"
         self._tables: dict[Path, pd.DataFrame] = {}

@@ -110,10 +110,9 @@ def test_a_value_that_two_notebooks_read_as_two_types_is_refused(tmp_path: Path)
             "[long, shrt]",
             "lengths got 'shrt'; did you mean 'short'",
         ),
-        ("webs: list = [0, 2, 6]  # faulty pages", "[0, 3]", "parameter webs got 3; choose from 0, 2, 6"),
+        ("samples: list = [0, 2, 6]  # faulty pages", "[0, 3]", "parameter samples got 3; choose from 0, 2, 6"),
         ('judges: list = ["GPT-5.2"]  # published ones', "[GPT-5.2, GPT-9]", "no judge 'GPT-9'"),
         ("recordings: list = []  # to replay", "[none-such]", "engine 'replay:none-such' cannot answer"),
-        ('recording: str = ""  # to read', "none-such", "engine 'replay:none-such' cannot answer"),
     ],
 )
 def test_a_choice_that_there_is_not_is_named_before_a_kernel_starts(

@@ -18,6 +18,7 @@ from lab.__main__ import main
 from lab.machine.faults import MissingData
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judgement
+from lab.runs import study_results
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting, Experiment
 from lab.runs.manifest import Manifest
@@ -247,6 +248,13 @@ def test_the_answer_follows_from_the_run(results: Results) -> None:
         assert line.endswith("beyond chance: none.") == beyond.empty
     few = STUDY.run(options={"top": 3}, workers=1).answer()
     assert "n = 3" in few and few != results.answer()
+
+
+def test_what_a_process_played_is_summed_up_by_the_first_run_of_each_study(results: Results) -> None:
+    study_results.answers()  # of other tests
+    main, _ = STUDY.run(options={"top": 3}, workers=1), STUDY.run(workers=1)
+    assert study_results.answers() == tuple(f"rules: {line}" for line in main.answer().splitlines())
+    assert study_results.answers() == ()
 
 
 def test_a_study_has_limits_of_its_own_and_stated_ones_come_first() -> None:
