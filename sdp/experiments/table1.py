@@ -149,4 +149,5 @@ def proposition_1(
 
 
 def _about(backbone: str, episodes: Sequence[Trajectory]) -> dict[str, Any]:
-    return {"evidence": engines.parse(backbone).evidence, "backbone": backbone, "n": len(episodes)}
+    who = engines.parse(backbone)
+    return {"evidence": who.evidence, "backbone": who.label, "n": len(episodes)}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from lab.machine.paths import shown
+from lab.models.engines import parse
 from lab.models.judges import Errors, published
 from lab.results.statistics import bootstrap_mean, wilson
 from lab.runs.collecting import collect
@@ -148,7 +149,7 @@ def followed(trial: Trial, engines: Sequence[str], workers: int = 0, cluster: st
     frames = []
     for engine in engines:
         frame = injections(collect(trial.answered_by(engine), workers, cluster)).drop(columns="backbone")
-        frame.insert(0, "Validate", engine)
+        frame.insert(0, "Validate", parse(engine).label)
         frames.append(frame.assign(evidence="simulated"))
     return pd.concat(frames, ignore_index=True)
 
