@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lab.machine.faults import MissingData
-from lab.runs import collecting, recordings
+from lab.runs import collecting
 from lab.runs.experiment import BadSetting
 from lab.runs.study_results import Results
 from lab.runs.trial import changed
@@ -65,17 +65,17 @@ def test_what_a_method_did_beyond_the_agents_caps_counts_as_failed_within_them()
 
 
 def test_a_recording_is_replayed_with_the_options_that_it_was_made_with() -> None:
-    method = STUDIES["HotpotQA"].name
-    (recording,) = (name for name, about in recordings.manifests().items() if about.method == method)
+    recording = "tables2to5_agents-travelplanner-local-openvino"
+    trips = STUDIES["TravelPlanner"]
     try:
-        resolved = STUDIES["HotpotQA"].trial(f"replay:{recording}").resolved()
+        resolved = trips.trial(f"replay:{recording}").resolved()
         tasks = collecting.manifest_of(resolved).tasks
     except MissingData:
-        pytest.skip("the recorded questions are official data, which is not here")
-    assert len(tasks) == 480 and sum(f"/{BLANKED}/" in task for task in tasks) == 120
-    assert resolved.options["settings.schema"] is True and resolved.options[f"{BLANKED}:blanked"] == 0.128
+        pytest.skip("the recorded queries are official data, which is not here")
+    assert len(tasks) == 240 and sum(f"/{BLANKED}/" in task for task in tasks) == 60
+    assert resolved.options["settings.schema"] is True and resolved.options[f"{BLANKED}:blanked"] == 0.34
     with pytest.raises(BadSetting, match="settings.schema=True, not False"):
-        STUDIES["HotpotQA"].trial(f"replay:{recording}", options={"settings.schema": False}).resolved()
+        trips.trial(f"replay:{recording}", options={"settings.schema": False}).resolved()
 
 
 def test_rows_of_actions_that_are_bound_to_their_form_say_so() -> None:
