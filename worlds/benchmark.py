@@ -12,6 +12,7 @@ from importlib import import_module
 from threading import RLock, local
 from typing import Any, ClassVar, Self, TypeVar
 
+from lab.machine.paths import official_data
 from lab.models.engines import parse
 from lab.runs.experiment import spread
 from worlds.base import NoSolution, task_of
@@ -60,7 +61,7 @@ class Benchmark:
         if not self.shared:
             return of_thread(self._key("world"), self.opened)
         with _loading:
-            key = self.package, self.data, str(self.options())
+            key = self.package, self.data, str(official_data()), str(self.options())
             if key not in _shared:
                 _shared[key] = import_module(f"worlds.{self.package}").load(data=self.data, **self.options())
             return _shared[key]
@@ -131,7 +132,7 @@ class Benchmark:
         return self.split or self.reported or world.splits[0]
 
     def _key(self, what: str) -> Hashable:
-        return what, self.benchmark, self.data, self.seed, str(self.options())
+        return what, self.benchmark, self.data, str(official_data()), self.seed, str(self.options())
 
 
 def of_thread(key: Hashable, make: Callable[[], T]) -> T:
