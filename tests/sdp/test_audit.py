@@ -79,7 +79,7 @@ def test_a_recording_holds_hashes_and_verdicts_and_replays_them(
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
     monkeypatch.setenv(RECORDING, "audit")
     played = collect(Setup(engine="model-a"), show_progress=False)
-    audit.record(played)
+    played.record()
     folder = tmp_path / "recordings" / "audit"
     lines = [json.loads(line) for line in gzip.decompress((folder / "answers.jsonl.gz").read_bytes()).splitlines()]
     kept = {line["text"] for line in lines}
