@@ -179,7 +179,7 @@ def outline(both: SideBySide) -> list[Row]:
 
 
 def known_steps(stored: Stored) -> dict[str, dict[str, str]]:
-    """Claim -> task, or "" for all of them -> the stored first step that differs, in words; empty where none is."""
+    """Claim -> task -> stored text of its first differing step; the task "" stands for all. Empty without a file."""
     frame = stored.rows(STEPS, NOTEBOOK)
     known: dict[str, dict[str, str]] = {}
     for row in [] if frame is None else frame.astype(object).where(frame.notna(), "").to_dict("records"):

@@ -49,7 +49,7 @@ def named_after(changed: Mapping[str, Any]) -> str:
     """A folder's name for parameters that are not at their defaults; a hash stands for what it cannot hold."""
     names = sorted(changed.keys() - {*MACHINE})
     words = ",".join(f"{name}={_word(changed[name])}" for name in names)
-    plain = "".join(c if c.isalnum() or c in "@.,+=_-" else "-" for c in words)[:LONGEST]
+    plain = "".join(char if char.isalnum() or char in "@.,+=_-" else "-" for char in words)[:LONGEST]
     return plain if plain == words else f"{plain}~{hashlib.sha256(words.encode()).hexdigest()[:6]}"
 
 

@@ -1,6 +1,6 @@
 """The suite's key figure: horizontal dots with 95 % intervals, one line a method or a claim.
 
-A hollow diamond with its number is the paper's value, a tick the strongest null model, a hollow dot the placebo. The
+A hollow diamond with its number is a published value, a tick the strongest null model, a hollow dot the placebo. The
 colour says who answered. A value of fewer than FEW tasks is not drawn like one that says something: its dot is small.
 """
 
@@ -26,7 +26,7 @@ APART = 0.22  # between dots of one line
 LARGE = 7.0  # billions of parameters, from which a model is a large one
 NOBODY, RULES, SIMULATED, SMALL, BIG = WHO = ("nobody", "rules (no model)", "simulated", "small model", "large model")
 COLORS = dict(zip(WHO, ("0.45", "#0173b2", "#de8f05", "#02795a", "#7b4fb5"), strict=True))
-PAPER, NULL, PLACEBO = "paper", "strongest null model", "placebo"
+PAPER, NULL, PLACEBO = "published", "strongest null model", "placebo"
 MARKS: dict[str, dict[str, Any]] = {
     PAPER: {"marker": "D", "markerfacecolor": "white", "markeredgecolor": "0.15", "markersize": 7},
     NULL: {"marker": "|", "color": "#c1440e", "markersize": 15, "markeredgewidth": 2.5},

@@ -73,7 +73,7 @@ class Planned:
 
     @property
     def state(self) -> str:
-        """How far it is, in words."""
+        """Its progress: "planned", "12 of 240", "whole" or "void"."""
         made = self.recording
         if made is None:
             return "planned"
