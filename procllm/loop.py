@@ -59,9 +59,10 @@ class Samples:
     fail together, and no interval over instances would hold; and a loop within an episode could never be left.
     """
 
-    def __init__(self, episode: str) -> None:
-        """episode: what its samples are drawn by, the instance's id."""
-        self._first = crc32(episode.encode()) // 2  # 31 bits, as seeds have
+    def __init__(self, episode: str, attempt: int = 0) -> None:
+        """episode: what its samples are drawn by, the instance's id. attempt: another one has other samples."""
+        name = f"{episode}#{attempt}" if attempt else episode
+        self._first = crc32(name.encode()) // 2  # 31 bits, as seeds have
         self._asked: Counter[tuple[Any, ...]] = Counter()
 
     def next(self, prompt: Prompt, fields: Mapping[str, Any]) -> int:
@@ -81,13 +82,14 @@ def play(
     watch: Callable[[Sequence[Step]], None] | None = None,
     form: Form = FREE,
     verified_by: Judge = MODEL,
+    attempt: int = 0,
 ) -> Trajectory:
     """Play one instance in a workspace of its own, and have its answer checked. Raises ValueError for no iterations.
 
     nudge: end each action prompt with a reminder to take notes, which the paper's has not (see `procllm.prompts`).
     form: how actions are stated, freely as in the paper; "narrowed", as one of the commands that are legal; "by turns",
     as one of those whose turn it is (`procllm.actions.in_turn`). verified_by: the operator `verify`, as in the paper;
-    "program", the operator `check` instead; "both", where either may refuse.
+    "program", the operator `check` instead; "both", where either may refuse. attempt: one of several independent ones.
     watch: is shown the steps so far before each iteration.
     """
     if horizon < 1:
@@ -95,7 +97,7 @@ def play(
     if domain.rule:
         register(domain)  # by which the engine `rules` finds it
     workspace, agenda = workspace_of(domain, instance), Agenda(network)
-    steps = procllm(agenda, workspace, backbone, Samples(instance.id), horizon, nudge, watch, form, verified_by)
+    steps = procllm(agenda, workspace, backbone, Samples(instance.id, attempt), horizon, nudge, watch, form, verified_by)
     answer, notes = workspace.text(ANSWER), workspace.text(NOTES)
     verdict = domain.check(instance, answer)
     ended: Literal["done", "horizon"] = "horizon" if agenda.head else "done"

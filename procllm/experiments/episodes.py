@@ -41,7 +41,8 @@ class Episodes(Experiment):
     `procllm.conditions`. limit: instances of each size, the first ones; 0 for all of Travel Planner's requests, and
     COUNT where there is no end of them. blocks: sizes (b, h) of Blocks World; units: (n, k) of Unit Movement; sizes:
     those of a reader's domain, by its `sized`; () for one default size, which tables do not name. nudge, form,
-    verified_by: as for `procllm.loop.play`. maker: the engine of LLM-TN's networks.
+    verified_by: as for `procllm.loop.play`. attempts: how often an episode starts anew, at most, until its last task is
+    verified; together they have `horizon` iterations. maker: the engine of LLM-TN's networks.
     """
 
     domain: str = "blocks"
@@ -54,6 +55,7 @@ class Episodes(Experiment):
     nudge: bool = False
     form: Form = FREE
     verified_by: Judge = MODEL
+    attempts: int = 1
     maker: str = MADE_BY
 
     method: ClassVar[str] = "procllm"
@@ -70,9 +72,11 @@ class Episodes(Experiment):
         return (ACTING.operator, *sorted(prompt.operator for prompt in JUDGES[self.verified_by]))
 
     def decided(self) -> Episodes:
-        """With `data` decided. Raises BadSetting for a horizon below 1."""
+        """With `data` decided. Raises BadSetting for a horizon below 1, or below an iteration for each attempt."""
         if self.horizon < 1:
             raise BadSetting(f"horizon={self.horizon} must be at least 1")
+        if not 1 <= self.attempts <= self.horizon:
+            raise BadSetting(f"attempts={self.attempts}: from 1 to the horizon, {self.horizon}")
         if self.domain != TRAVEL:
             return replace(self, data="synthetic")
         from worlds.travelplanner import load
@@ -102,10 +106,16 @@ class Episodes(Experiment):
         return domain(self.domain).title, self.network
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """Play an instance; see `result_of`."""
+        """Play an instance, in as many attempts as it takes; the last one's result, with the iterations of all."""
+        known, instance, iterations = domain(self.domain), self.instances()[task], 0
         tasks = network(self.network, self.domain, self.maker)
         how: dict[str, Any] = {"nudge": self.nudge, "form": self.form, "verified_by": self.verified_by}
-        return result_of(play(domain(self.domain), self.instances()[task], tasks, ledger, self.horizon, **how))
+        for attempt in range(self.attempts):
+            last = play(known, instance, tasks, ledger, self.horizon // self.attempts, attempt=attempt, **how)
+            iterations += len(last.steps)
+            if last.ended == "done":
+                break
+        return result_of(last) | {"iterations": iterations}
 
     def judged(self, episode: Episode) -> Judgement:
         """Task success, a timeout being none (§6)."""

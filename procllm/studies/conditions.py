@@ -36,11 +36,12 @@ HUMAN_PAPER = HUMAN.but(
     conditions.HUMAN_PAPER, "network", conditions.HUMAN_PAPER, recorded=False, plays=_on(TRAVEL, UNITS)
 )
 LLM_PAPER = HUMAN.but(conditions.LLM_PAPER, "network", conditions.LLM_PAPER, plays=_on(BLOCKS, UNITS))
+BEST_OF_4 = NONE.but(f"{NONE.name}, best of 4", "attempts", 4, recorded=False)  # as many iterations in all
 NARROWED = HUMAN.but(f"{HUMAN.name}, narrowed", "form", NARROW, recorded=False)
 BY_TURNS, NONE_BY_TURNS = (each.but(f"{each.name}, by turns", "form", TURNS, recorded=False) for each in (HUMAN, NONE))
 CHECKED = BY_TURNS.but(f"{BY_TURNS.name}, verified by program", "verified_by", PROGRAM)
 CHECKED_TWICE = BY_TURNS.but(f"{BY_TURNS.name}, verified by both", "verified_by", BOTH)
-EVERYWHERE = (HUMAN, LLM, PLACEBO, NONE, EXTENDED, NARROWED, BY_TURNS, CHECKED, CHECKED_TWICE, NONE_BY_TURNS)
+EVERYWHERE = (HUMAN, LLM, PLACEBO, NONE, BEST_OF_4, EXTENDED, NARROWED, BY_TURNS, CHECKED, CHECKED_TWICE, NONE_BY_TURNS)
 ALL = (*EVERYWHERE, HUMAN_PAPER, LLM_PAPER)
 
 

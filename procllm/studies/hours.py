@@ -1,0 +1,6 @@
+"""Work hours under the networks: a small report, on which a small model can succeed without a network."""
+
+from procllm.domains.hours import HOURS
+from procllm.studies.conditions import of_own
+
+STUDY = of_own("procllm-hours", HOURS)
