@@ -97,7 +97,8 @@ def play(
     if domain.rule:
         register(domain)  # by which the engine `rules` finds it
     workspace, agenda = workspace_of(domain, instance), Agenda(network)
-    steps = procllm(agenda, workspace, backbone, Samples(instance.id, attempt), horizon, nudge, watch, form, verified_by)
+    samples = Samples(instance.id, attempt)
+    steps = procllm(agenda, workspace, backbone, samples, horizon, nudge, watch, form, verified_by)
     answer, notes = workspace.text(ANSWER), workspace.text(NOTES)
     verdict = domain.check(instance, answer)
     ended: Literal["done", "horizon"] = "horizon" if agenda.head else "done"
