@@ -155,33 +155,31 @@ def test_the_page_on_writing_ones_own_runs_as_it_stands_and_so_does_its_command(
 
 
 @pytest.mark.slow
-def test_the_page_on_task_networks_runs_from_an_empty_file_to_its_tables(
+def test_the_page_on_task_networks_runs_up_to_its_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import matplotlib
 
     from lab.runs import floors
-    from procllm import domains
 
     matplotlib.use("Agg")
     monkeypatch.setenv("LAB_RUNS", str(tmp_path))
-    monkeypatch.setattr(domains, "registered", {})
     text = (ROOT / "docs" / "task-networks.md").read_text(encoding="utf-8")
     blocks = [code for language, code in FENCED.findall(text) if language == "python"]
-    (tmp_path / "hours.py").write_text("\n\n".join(blocks), encoding="utf-8")
+    (tmp_path / "mine.py").write_text("\n\n".join(blocks), encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    importlib.import_module("hours")
+    importlib.import_module("mine")
     written = capsys.readouterr().out
     assert written.startswith("True ['Read files/request.txt'") and "is verified by 'notes.md'" in written
     assert "Less No-TN, beyond chance" in written and "failed: none counted" in written
     commands = [
-        line for line in re.findall(r"^python -m lab (eval hours:.*)$", text, re.MULTILINE) if "gpt" not in line
+        line for line in re.findall(r"^python -m lab (eval procllm-hours.*)$", text, re.MULTILINE) if "gpt" not in line
     ]
     assert len(commands) == 2
     for command in commands:
         assert main(shlex.split(command)) == 0
         assert "Placebo-TN" in capsys.readouterr().out
-    floor = floors.frame("hours:hours_floors", floors.play("hours:hours_floors", limit=4)).set_index("agent")["value"]
+    floor = floors.frame("mine:hours_floors", floors.play("mine:hours_floors", limit=4)).set_index("agent")["value"]
     assert floor.to_dict() == {"do nothing": 0, "constant": 0, "expert": 100}
 
 

@@ -19,7 +19,7 @@ from lab.machine.reading import MANIFEST, damaged, read_json, read_text, typed
 from lab.models.cache import RECORDING
 from lab.results.claims import STRICT
 from lab.runs import budget, recordings
-from lab.runs.collecting import collect
+from lab.runs.collecting import WORKERS, collect
 from lab.runs.experiment import Experiment
 from lab.runs.recordings import Recording, Sitting
 from lab.runs.registry import STUDIES
@@ -33,7 +33,7 @@ class Planned:
     """A row of the protocol. name: of the recording. tier: 1 is recorded first. hours: of recording, as planned.
 
     study: of the registry, or "module:CLASS" of a single experiment, which then takes neither benchmarks nor
-    conditions. reuse: recordings whose answers are taken where the same is asked. claims: their ids in the register.
+    conditions. claims: their ids in the register.
     """
 
     __pydantic_config__ = STRICT
@@ -50,7 +50,6 @@ class Planned:
     data: str = "official"
     seed: int = 0
     workers: int = 8
-    reuse: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
 
     def experiment(self) -> Experiment:
@@ -105,13 +104,14 @@ def pending() -> dict[str, str]:
 def record(row: Planned, calls: int | None = None, minutes: float | None = None) -> str:
     """Record a row, or go on with it, within a budget; what it came to. Ctrl-C loses no answer: the cache has them.
 
+    LAB_WORKERS takes the place of the row's episodes at a time, for a server that answers more of them together.
     Raises BudgetSpent where no task was finished, and what `collect` raises.
     """
     os.environ |= {RECORDING: row.name, budget.VARIABLE: json.dumps({"calls": calls, "minutes": minutes})}
-    for message in filter(None, (recordings.resume(row.name), *map(recordings.reuse, row.reuse))):
+    if message := recordings.resume(row.name):
         progress.say(message)
     started = time.monotonic()
-    results: Any = collect(row.experiment(), row.workers)
+    results: Any = collect(row.experiment(), int(os.environ.get(WORKERS) or row.workers))
     took = Sitting.of((time.monotonic() - started) / 60, budget.of_environment().made)
     results.record(took)
     return f"{row.name}: {row.state}, {took.minutes:g} minutes, {took.calls:,} calls"
