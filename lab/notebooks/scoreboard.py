@@ -294,6 +294,7 @@ def sentence(finding: Finding) -> str:
         parts.append(f"the strongest null model (`{finding.null[0]}`) instead: {null}")
     if finding.paper is not None:
         parts.append(f"paper {paper_text(finding)}")
+    parts = parts or [finding.verdict.detail]  # such as a recording that is planned
     return f"**{finding.verdict.word}**: {finding.claim.says}. {'; '.join(parts)}."
 
 

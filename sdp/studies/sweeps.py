@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,28 @@ STUDY = register(
         options={"trajectories": False},
     )
 )
+
+
+CERTIFY, REJECT = (0.0, 0.25, 0.5, 1.0), (0.2, 0.5)  # rates that are tried, each with the other at 0
+PLAYED = (SDP.name, UNDOING)  # with Validates that err
+
+
+def like(trial: Trial) -> Trial:
+    """A trial of STUDY on the tasks of another of TravelPlanner."""
+    return STUDY.trial(data=trial.data, limit=trial.limit, options=trial.options)
+
+
+def numbers(sweep: pd.DataFrame, validators: pd.DataFrame) -> Iterator[tuple[str, float | None]]:
+    """What is expected of `noise_sweep` and `validator_sweep`: name and value, None for a point that was not played."""
+    at = sweep.set_index(["condition", "keep"])["rate"].to_dict()
+    judged = validators.set_index(["condition", "validator"])["rate"].to_dict()
+    found = {"undoing Replan at p = 0.4": at.get((UNDOING, 0.4))}
+    found |= {
+        f"{name}, Validate: {validator}": judged.get((name, validator))
+        for name in PLAYED
+        for validator in ("certify=1, reject=0", "Qwen3-4B")
+    }
+    yield from ((name, None if value is None else round(value, 2)) for name, value in found.items())
 
 
 def erring(engine: str, errors: Errors) -> str:
@@ -73,9 +95,9 @@ def noise_sweep(trial: Trial, keeps: Sequence[float], workers: int = 0, cluster:
 def validator_sweep(
     trial: Trial,
     engine: str,
-    certify: Sequence[float],
-    reject: Sequence[float],
     judges: Sequence[str],
+    certify: Sequence[float] = CERTIFY,
+    reject: Sequence[float] = REJECT,
     workers: int = 0,
     cluster: str = "",
 ) -> pd.DataFrame:
@@ -88,7 +110,7 @@ def validator_sweep(
     validators = {f"certify={rate:g}, reject=0": Errors(rate, 0.0) for rate in certify}
     validators |= {f"certify=0, reject={rate:g}": Errors(0.0, rate) for rate in reject}
     validators |= {name: errors_of(name) for name in judges}
-    both = replace(trial, methods=(SDP.name, UNDOING))
+    both = replace(trial, methods=PLAYED)
     points = ((erring(engine, rates), {"validator": name, **rates._asdict()}) for name, rates in validators.items())
     return swept(both, points, workers, cluster).drop(columns="dataset").assign(backbone=engine)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -12,6 +13,8 @@ import pandas as pd
 from lab.models.connect import connected
 from lab.models.replay import Replay
 from lab.results import tables
+from lab.results.statistics import Interval
+from lab.results.verdicts import signed
 from lab.runs.collecting import collect
 from lab.runs.manifest import Manifest
 from lab.runs.registry import STUDIES
@@ -19,9 +22,9 @@ from lab.runs.study import Study, register
 from lab.runs.study_results import Results
 from lab.runs.trial import Trial
 from sdp.ablation import ABLATIONS, Ablation, replayed
-from sdp.experiments import certifying
+from sdp.experiments import certifying, travelplanner
 from sdp.experiments.certifying import paired
-from sdp.studies.conditions import SDP, UNREMOVED
+from sdp.studies.conditions import SDP, UNREMOVED, WITHOUT_VALIDATE
 
 
 class Column(NamedTuple):
@@ -40,7 +43,20 @@ BENCHMARKS = {
     "MuSiQue": Column("MuSiQue F1", "f1"),
 }
 FULL, REPLAY, AGAIN = "full", "replay", "run again"
+# Who answers under noise. Where Validate asks, it errs as a published judge does. ScienceWorld has no rules, so that an
+# oracle plans. An episode of AssistantBench asks some fifteen times, so that fewer answers are wrong.
+JUDGE = "GPT-5.2"
+NOISE = {
+    "TravelPlanner": "rules@0.8",
+    "AssistantBench": f"rules@0.9?judge={JUDGE}",
+    "ScienceWorld": "oracle@0.9?certify=0.02&reject=0.1",
+    "HotpotQA": f"rules@0.8?judge={JUDGE}",
+    "MuSiQue": f"rules@0.8?judge={JUDGE}",
+}
+TEXTS = ("HotpotQA", "MuSiQue")
+SOME = {"TravelPlanner": 8, "AssistantBench": 20, "ScienceWorld": 6, **dict.fromkeys(TEXTS, 20)}  # synthetic tasks
 # How a replay compares with the re-run.
+LEVEL = 0.05  # of p (Holm)
 ABOVE, BELOW, UNTOLD, SAME = "above", "below", "not told apart", "the same"
 
 
@@ -63,6 +79,72 @@ class Ablated(NamedTuple):
         trajectories = {trajectory.task: trajectory for trajectory in run.trajectories}
         # A failed episode has no trajectory to replay; its score of 0 stays in the mean.
         return {t: replayed(ablation, trajectories[t], s) if t in trajectories else 0.0 for t, s in scores.items()}
+
+
+class Asked(NamedTuple):
+    """What is played: each benchmark as asked, and by rules or an oracle with noise."""
+
+    clean: list[Trial]
+    noisy: list[Trial]
+
+
+def asked(
+    engine: str = "rules",
+    benchmarks: Sequence[str] = tuple(BENCHMARKS),
+    data: str = "auto",
+    questions: str = "synthetic",
+    limits: Mapping[str, int] | None = None,
+    budget: int = -1,
+) -> Asked:
+    """The full loop and each ablation on the same tasks of every benchmark.
+
+    engine: an oracle plans in place of rules on ScienceWorld. data: of TravelPlanner. questions: the data of HotpotQA
+    and MuSiQue, "official" for a model; under noise they are synthetic, since rules read no text of Wikipedia, as is
+    AssistantBench's web always. limits: tasks, 0 for all; else SOME, and beside official queries all questions. budget:
+    -1 for each benchmark's own.
+    """
+    limits = limits or {}
+    spent = {"settings.budget": budget} if budget >= 0 else {}
+    reporting = {"split": "reporting"}  # the templates on which no rule was written
+    official = travelplanner.Setup(data=data).decided().data == "official"
+    some = SOME | (dict.fromkeys(("TravelPlanner", *TEXTS), 0) if official else {}) | {**limits}
+    own: dict[str, Any] = {name: {"data": "synthetic", "options": spent | reporting} for name in BENCHMARKS}
+    own["TravelPlanner"] = {"data": data, "options": spent}
+    own["ScienceWorld"]["options"] = {"lengths": ("short",), "settings.budget": 30, "settings.step_cap": 80} | spent
+    texts = {name: {"data": questions, "options": spent | {"split": ""}} for name in TEXTS if questions != "synthetic"}
+    by = {"ScienceWorld": "oracle"} if engine.startswith("rules") else {}
+
+    def trials(answering: Mapping[str, str], settings: Mapping[str, Any]) -> list[Trial]:
+        chosen = ((name, answering.get(name, engine), settings[name]) for name in benchmarks)
+        return [STUDY.trial(who, [name], limit=some[name], **of) for name, who, of in chosen]
+
+    return Asked(trials(by, own | texts), trials(NOISE, own))
+
+
+class Played(NamedTuple):
+    """The runs of `Asked`."""
+
+    clean: list[Ablated]
+    noisy: list[Ablated]
+
+    @property
+    def families(self) -> list[list[Ablated]]:
+        """Those in which something goes wrong: rules without mistakes give a mechanism nothing to do."""
+        return [family for family in self if family and family[0].full.backbone != "rules"]
+
+    def answer(self) -> str:
+        """How many removals cost points beyond chance, and the one that costs most."""
+        lines = []
+        for family in self.families:
+            paired = comparisons(family)
+            lost = paired[(paired["p (Holm)"] <= LEVEL) & (paired["difference"] < 0)]
+            text = f"{family[-1].full.evidence}: of {len(paired)} removals, {len(lost)} cost points beyond chance"
+            if len(lost):
+                worst = lost.loc[lost["difference"].idxmin()]
+                interval = Interval(worst["difference"], worst["low"], worst["high"])
+                text += f"; most: {worst['condition']} on {worst['benchmark']}, {signed(interval)} (n = {worst['n']})"
+            lines.append(f"{text}.")
+        return "\n".join(lines)
 
 
 def ablated(results: Results, benchmark: str) -> list[Ablated]:
@@ -117,7 +199,7 @@ def bounds(*families: Sequence[Ablated]) -> pd.DataFrame:
     found: which of the two is above, at a p (Holm) of .05.
     """
     table = _contrasts(families, REPLAY, AGAIN)
-    moved, significant = table["higher"] + table["lower"] > 0, table["p (Holm)"] <= 0.05
+    moved, significant = table["higher"] + table["lower"] > 0, table["p (Holm)"] <= LEVEL
     direction = table["difference"].gt(0).map({True: ABOVE, False: BELOW})
     return table.assign(found=direction.where(significant, UNTOLD).where(moved, SAME))
 
@@ -181,6 +263,18 @@ STUDY = register(
 )
 
 
+def by_validators(noisy: Sequence[Trial], judges: Sequence[str] = (JUDGE, "Qwen3-4B")) -> pd.DataFrame:
+    """`bounds` for -Validate on the questions, by Validates that do not err, that err as judges, and as other answers.
+
+    noisy: of `Asked`. They come in the order of how well they judge; the run without Validate is the same in all.
+    """
+    rules = NOISE["TravelPlanner"]
+    engines = [f"{rules}?certify=0&reject=0", *(f"{rules}?judge={judge}" for judge in judges), rules]
+    pair = (SDP.name, WITHOUT_VALIDATE.name)
+    texts = [trial for trial in noisy if trial.datasets[0] in TEXTS]
+    return bounds(played(replace(trial, engine=engine, methods=pair) for trial in texts for engine in engines))
+
+
 def played(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> list[Ablated]:
     """What each trial has of SDP, with and without its mechanisms.
 
@@ -215,6 +309,22 @@ def with_published(results: pd.DataFrame) -> pd.DataFrame:
     order = [FULL, *(method_of(way, ablation) for ablation in ABLATIONS for way in (REPLAY, AGAIN))]
     whole = pd.concat([published, results], ignore_index=True)
     return whole.sort_values("method", key=lambda m: m.map(order.index), kind="stable", ignore_index=True)
+
+
+def numbers(
+    noisy: Sequence[Ablated], caps: pd.DataFrame, validators: pd.DataFrame
+) -> Iterator[tuple[str, float, bool]]:
+    """What is expected of the noisy runs, of `cascade.table` and of `by_validators`.
+
+    Name, value, and whether it is of synthetic tasks whose number does not depend on the data at hand.
+    """
+    for row in (row for one in noisy for row in rows(one)):
+        made = row["metric"] in ("AssistantBench", "ScienceWorld")
+        yield f"{row['metric']}: {row['method']}", round(row["value"], 2), made
+    for row in caps.to_dict("records"):
+        yield f"{row['world']}, cap {row['cap']}: run again less full", round(row["difference"], 2), True
+    for row in validators.to_dict("records"):
+        yield f"{row['benchmark']}: replay less re-run, {row['backbone']}", round(row["difference"], 2), False
 
 
 def layout(rows: pd.DataFrame) -> pd.DataFrame:

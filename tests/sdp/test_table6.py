@@ -135,7 +135,7 @@ def test_the_noise_sweep_is_monotone_enough_and_labelled() -> None:
 @pytest.mark.slow
 def test_a_validator_that_certifies_anything_is_none_and_one_that_rejects_costs_calls() -> None:
     base = sweeps.STUDY.trial(data="synthetic", limit=6)
-    sweep = sweeps.validator_sweep(base, "rules@0.4", [0.0, 1.0], [0.5], ["GPT-5.2"]).set_index(
+    sweep = sweeps.validator_sweep(base, "rules@0.4", ["GPT-5.2"], [0.0, 1.0], [0.5]).set_index(
         ["condition", "validator"]
     )
     without = sweeps.noise_sweep(base, [0.4]).set_index("condition")

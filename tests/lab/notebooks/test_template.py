@@ -12,7 +12,14 @@ from lab.notebooks import template
 from lab.notebooks.documents import committed, name_of, read
 
 # Those that have the form; the others are still to be rewritten.
-SHORT = ("table2_travelplanner", "table3_assistantbench", "table4_scienceworld", "table5_multihop", "validate_audit")
+SHORT = (
+    "table2_travelplanner",
+    "table3_assistantbench",
+    "table4_scienceworld",
+    "table5_multihop",
+    "table6_ablation",
+    "validate_audit",
+)
 
 
 @pytest.mark.parametrize("path", [path for path in committed() if path.stem in SHORT], ids=name_of)
