@@ -111,7 +111,7 @@ def table(notebook: str, rows: pd.DataFrame) -> Shown:
     decimals = 3 if shows.lower else 1
     lines: dict[tuple[str, str], dict[str, str]] = {}
     for row in wanted.sort_values("n", kind="stable", na_position="first").to_dict("records"):
-        answered = f"paper ({row['backbone']})" if row["evidence"] == "published" else _answered(row)
+        answered = _published(row) if row["evidence"] == "published" else _answered(row)
         line = lines.setdefault((row["method"], answered), dict.fromkeys(("n", *metrics), EMPTY))
         line[row["metric"]] = tables.with_interval(row, decimals)
         line["n"] = EMPTY if math.isnan(row["n"]) else str(int(row["n"]))
@@ -120,6 +120,11 @@ def table(notebook: str, rows: pd.DataFrame) -> Shown:
     keys = sorted(lines, key=lambda key: order[key[0]])
     frame = pd.DataFrame([{"method": key[0], "answered by": key[1], **lines[key]} for key in keys])
     return tables.shown(frame.head(MOST_ROWS), decimals)
+
+
+def _published(row: Mapping[str, Any]) -> str:
+    """The paper, with the model that it names."""
+    return f"paper ({row['backbone']})" if _text(row["backbone"]) else "paper"
 
 
 def _answered(row: Mapping[str, Any]) -> str:
@@ -148,11 +153,13 @@ def lines_of(shows: Shows, metric: str, notebook: str, stored: Stored) -> list[d
 
 
 def _named(rows: pd.DataFrame, shows: Shows) -> pd.DataFrame:
-    """Rows whose method is called as in the figure."""
+    """Rows whose method is called as in the figure, in the order in which the register names them."""
     if shows.by == "backbone":
         return rows.assign(method=rows["backbone"])
     if shows.methods:
-        return rows[rows["method"].isin(shows.methods)].assign(method=rows["method"].map(shows.methods))
+        known, order = rows["method"].isin(shows.methods), [*dict.fromkeys(shows.methods.values())]
+        named = rows[known].assign(method=rows["method"].map(shows.methods))
+        return named.sort_values("method", key=lambda names: names.map(order.index), kind="stable")
     return rows
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -19,9 +20,10 @@ from lab.runs.trial import Trial
 from sdp import anatomy
 from sdp.adapters.multihop.adapter import HOP
 from sdp.experiments.certifying import Results
-from sdp.studies import table2, table5
+from sdp.studies import table2, table5, table6
 from sdp.studies.comparing import labels
-from sdp.studies.table6 import BENCHMARKS, STUDY, played
+from sdp.studies.conditions import SDP
+from sdp.studies.table6 import BENCHMARKS, NOISE, STUDY, TEXTS, Asked, played
 
 Runs = Mapping[str, Results[Any]]
 READ = ("TravelPlanner", "HotpotQA", "MuSiQue")  # the benchmarks with readings
@@ -63,6 +65,7 @@ class Reading(NamedTuple):
     published: Mapping[str, str]
 
 
+AGREED = "goal certified = answer right, %"
 PRECISION = "right where the goal was certified, %"
 READINGS = {
     "cascades: certifying actions with k ≥ 2, %": Reading(
@@ -75,7 +78,7 @@ READINGS = {
          "MuSiQue": "(c) certified hop fraction, failed MuSiQue runs"},
     ),
     "certified in failed episodes without the goal certified, %": Reading(PROGRESS, anatomy.STALLED, {}),
-    "goal certified = answer right, %": Reading(
+    AGREED: Reading(
         CALIBRATION, anatomy.AGREEMENT,
         {name: f"(d) goal certification agrees with correct answer, {name}" for name in COUNTED},
     ),
@@ -91,6 +94,51 @@ READINGS = {
         COMPRESSION, anatomy.EXPERT, {"ScienceWorld": "boil water: predicates in LLM plan / oracle actions"}
     ),
 }  # fmt: skip
+
+
+def asked(
+    engine: str, benchmarks: Sequence[str], data: str, questions: str, limits: Mapping[str, int], setting: str
+) -> Asked:
+    """The full loop of `table6.asked`, of all tasks where `limits` says nothing else, but for SOME of two benchmarks.
+
+    setting: of questions: "open", where paragraphs are searched for and can be missed, or "distractor".
+    """
+    whole = dict.fromkeys(READ, 0) | {**limits}
+    both = table6.asked(engine, benchmarks, data, questions, whole)
+
+    def full(trial: Trial) -> Trial:
+        of_texts = {"setting": setting} if trial.datasets[0] in TEXTS else {}
+        return replace(trial, methods=(SDP.name,), options={**trial.options, **of_texts})
+
+    return Asked([*map(full, both.clean)], [*map(full, both.noisy)])
+
+
+class Anatomy(NamedTuple):
+    """The runs as asked and under noise, and what their trajectories come to: tables of `shares`."""
+
+    runs: tuple[Runs, Runs]
+    clean: pd.DataFrame
+    noisy: pd.DataFrame
+
+    @classmethod
+    def of(cls, trials: Asked) -> Anatomy:
+        """Play both."""
+        clean, noisy = collect(trials.clean), collect(trials.noisy)
+        return cls((clean, noisy), shares(clean), shares(noisy))
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """What the paper reads off the figure, of both."""
+        return pd.concat([rows(self.clean, self.runs[0]), rows(self.noisy, self.runs[1])], ignore_index=True)
+
+    def answer(self) -> str:
+        """How often a certified goal meant a right answer, a line for each engine."""
+        agreed = self.rows[self.rows["method"] == AGREED]
+        lines = []
+        for (evidence, backbone), group in agreed.groupby(["evidence", "backbone"], sort=False):
+            parts = ", ".join(f"{row.metric} {row.value:.1f} % (n = {int(row.n)})" for row in group.itertuples())
+            lines.append(f"{backbone}, {evidence}: goal certified = answer right: {parts}.")
+        return "\n".join(lines)
 
 
 def collect(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> Runs:
@@ -110,6 +158,14 @@ def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> 
         except MissingData as error:
             progress.say(f"Left out: {name}. {error}")
     return runs
+
+
+def by_errors(noisy: Sequence[Trial], judges: Sequence[str]) -> pd.DataFrame:
+    """`by_validator` on the questions: a Validate that makes no mistakes, then published judges."""
+    texts = [trial for trial in noisy if trial.datasets[0] in TEXTS]
+    rules = NOISE["TravelPlanner"]
+    engines = [f"{rules}?certify=0&reject=0", *(f"{rules}?judge={judge}" for judge in judges)]
+    return by_validator(texts, engines if texts else [])
 
 
 def by_validator(trials: Sequence[Trial], engines: Sequence[str], workers: int = 0, cluster: str = "") -> pd.DataFrame:
