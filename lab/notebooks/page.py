@@ -18,7 +18,7 @@ from lab.results import dots, plots, tables
 from lab.results.display import Shown
 from lab.results.exports import EMPTY
 from lab.results.plots import FEW
-from lab.results.stored import FLOOR, Stored
+from lab.results.stored import COMMITTED, FLOOR, Stored
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,6 +61,11 @@ def image(notebook: str) -> Image | None:
     import matplotlib
     import matplotlib.pyplot as plt
 
+    for item in _items(notebook):
+        if item.drawing and (path := COMMITTED / f"{item.drawing}.png").exists():
+            return Image(path.read_bytes(), item.title)
+    # Chosen here, not in the context: its end would undo what shows the figures of later cells.
+    plt.switch_backend(matplotlib.get_backend())
     with matplotlib.rc_context():
         plots.style()
         if (drawn := figure(notebook)) is None:
@@ -87,9 +92,13 @@ def figure(notebook: str, stored: Stored | None = None) -> Figure | None:
 
 
 def this_run(notebook: str, *runs: Any) -> Markdown:
-    """What runs say, computed; with the parameters that are not at their defaults. runs: with a method `answer`."""
+    """What runs say, computed; with the parameters that are not at their defaults. runs: with a method `answer`.
+
+    Figures that follow have the suite's look.
+    """
     from IPython.display import Markdown
 
+    plots.style()
     changed = [*expected.changed(notebook)]
     first = f"**This run**, with {', '.join(changed)}:" if changed else "**This run**:"
     lines = [line for run in runs for line in run.answer().splitlines()]

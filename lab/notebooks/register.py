@@ -48,7 +48,8 @@ class Shows:
 class Item:
     """Tables, figures or sections of a paper, and the notebook or the page of docs/ that has them.
 
-    note: what is missing, or why there is neither. shows: what the notebook's key figure draws.
+    note: what is missing, or why there is neither. shows: what the notebook's key figure draws. drawing: a committed
+    figure that is the key figure instead, such as a diagram.
     """
 
     __pydantic_config__ = STRICT
@@ -59,6 +60,7 @@ class Item:
     page: str = ""
     note: str = ""
     shows: Shows | None = None
+    drawing: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 MOST_ANSWERED = 4  # claims in an answer box; the others are on the scoreboard
 AXES = {"%": "difference in points", "": "difference in the metric's own unit"}
 
+TOUR = "0_tour"  # begins with what was found in all
+
 
 def findings(judged: Iterable[PaperFindings]) -> list[Finding]:
     """Those of all papers."""
@@ -244,6 +246,8 @@ def answer_text(notebook: str) -> str:
         up = "../" * notebook.count("/")
         words = ", ".join(f"{number} {word}" for word, number in sorted(Counter(f.verdict.word for f in rest).items()))
         lines.append(f"- {len(rest)} more on the [scoreboard]({up}0_scoreboard.ipynb): {words}")
+    if notebook == TOUR:
+        lines = [f"- {sentence}" for sentence in found(register.committed())]
     if not lines:
         lines = ["- No claim of the register is about this notebook."]
     recorded = headroom(register.recorded(), notebook)

@@ -39,6 +39,15 @@ class Example:
         """What stands below a picture of it."""
         return f"{engines.parse(self.backbone).evidence} · {self.backbone} · one episode, {self.setup.data} data"
 
+    def answer(self) -> str:
+        """Why this run, and what came of it."""
+        run = self.trajectory
+        deepest = max((attempt.k for attempt in run.attempts), default=0)
+        return (
+            f"{run.task}, {self.evidence}: {self.reason}; {len(run.plans)} plans, {len(run.attempts)} attempts, an "
+            f"action certifies up to {deepest}; it ended: {run.end}."
+        )
+
     def timeline(self) -> Timeline:
         """Every step with its prompts, and the official metric on the answer."""
         return self.setup.shown(self.trajectory, self.exchanges)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import pandas as pd
 
 from lab.models import engines
 from lab.models.backbone import Answer, Ledger
 from lab.models.prompts import Prompt
+from lab.results import dots
 from lab.runs.collecting import collect
 from sdp.adapters.corridor import Corridor, CorridorAdapter, rolls, streaks
 from sdp.adapters.travelplanner.adapter import TravelPlannerAdapter
@@ -20,6 +21,11 @@ from sdp.experiments.travelplanner import Setup
 from sdp.loop import Settings, run_episode
 from sdp.mdp import MDP, credit, markov_test, mdp, previous_state
 from sdp.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LEVEL = 0.01  # of p, where one test in twenty would fall below .05 by chance
 
 
 def inputs(trajectories: Sequence[Trajectory], backbone: str) -> pd.DataFrame:
@@ -146,6 +152,55 @@ def proposition_1(
         {"world": world, **markov_test(runs, prefix, permutations, seed)._asdict(), **_about(who, runs)}
         for world, (runs, prefix, who) in tests.items()
     )
+
+
+def numbers(tests: pd.DataFrame) -> Iterator[tuple[str, bool, str]]:
+    """What is expected of `proposition_1`: a sentence, whether it holds, and its data where that is always the same."""
+    honest, leaking, fair, remembering = tests["p_value"]
+    yield "Proposition 1 is not rejected on TravelPlanner", bool(honest > LEVEL), ""
+    yield "Proposition 1 is rejected where rejections leak into choices", bool(leaking <= LEVEL), ""
+    yield "Proposition 1 is not rejected with fair dice", bool(fair > LEVEL), "synthetic"
+    yield "Proposition 1 is rejected where dice remember", bool(remembering <= LEVEL), "synthetic"
+
+
+def told(tests: pd.DataFrame) -> str:
+    """In how many worlds the prefix says something of the next state; tests: of `proposition_1`."""
+    found = [name for name, p in zip(tests["world"], tests["p_value"], strict=True) if p <= LEVEL]
+    return f"The past tells more than the certified state in {len(found)} of {len(tests)} worlds (p ≤ {LEVEL:g})"
+
+
+def draw(tests: pd.DataFrame) -> Figure:
+    """What the prefix says of the next state beyond shuffled prefixes, in bits, a dot a world; see `proposition_1`."""
+    lines = [
+        dots.Line(
+            row.world, (dots.Dot(row.information - row.expected, who=dots.who(row.backbone, row.evidence), n=row.n),)
+        )
+        for row in tests.itertuples()
+    ]
+    label = "bits that the past tells of the next state, less shuffled"
+    return dots.draw([(label, lines)], told(tests), zero=True)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """What the trajectories of Table 2 supply. made: by all of them together."""
+
+    trajectories: Sequence[Trajectory]
+    made: MDP
+    backbone: str
+
+    @classmethod
+    def of(cls, run: Any) -> Objects:
+        """run: of SDP on a benchmark."""
+        return cls(run.trajectories, mdp(run.trajectories), run.backbone)
+
+    def answer(self) -> str:
+        """Counts of states and certified transitions."""
+        return (
+            f"{self.backbone}: {len(self.trajectories)} episodes give {len(self.made.states)} certified states "
+            f"({len(self.made.initial)} initial, {len(self.made.terminal)} terminal) and "
+            f"{len(self.made.transitions)} certified transitions."
+        )
 
 
 def _about(backbone: str, episodes: Sequence[Trajectory]) -> dict[str, Any]:

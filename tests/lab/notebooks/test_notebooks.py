@@ -664,3 +664,15 @@ def test_an_engine_that_cannot_answer_is_told_before_a_kernel_starts(
     path = notebook(tmp_path / "a.ipynb", "1 / 0", parameters='engine: str = "rules"  # who answers')
     assert main(["run", str(path), "-p", "engine", engine, "--out", str(tmp_path / "out")]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_figures_of_later_cells_are_shown_behind_an_answer_box() -> None:
+    from nbclient import NotebookClient
+
+    box = 'from lab.notebooks import page\npage.answer("1_sdp/table4_scienceworld")'
+    drawn = "import matplotlib.pyplot as plt\nplt.subplots();"
+    document = new_notebook(cells=[new_code_cell(source) for source in (box, drawn)])
+    NotebookClient(document, kernel_name="python3").execute()
+    for cell in document.cells:
+        assert any("image/png" in output.get("data", {}) for output in cell.outputs)
