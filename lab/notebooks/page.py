@@ -61,9 +61,12 @@ def image(notebook: str) -> Image | None:
     import matplotlib
     import matplotlib.pyplot as plt
 
-    for item in _items(notebook):
-        if item.drawing and (path := COMMITTED / f"{item.drawing}.png").exists():
-            return Image(path.read_bytes(), item.title)
+    # A page that is about no single table shows the figure of its own name.
+    drawings = {item.drawing: item.title for item in _items(notebook)}
+    drawings |= {notebook: "All of it in one figure"} if "/" not in notebook else {}
+    for drawing, title in drawings.items():
+        if drawing and (path := COMMITTED / f"{drawing}.png").exists():
+            return Image(path.read_bytes(), title)
     # Chosen here, not in the context: its end would undo what shows the figures of later cells.
     plt.switch_backend(matplotlib.get_backend())
     with matplotlib.rc_context():

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lab.notebooks import register
 from lab.notebooks.register import Item, PaperFindings
-from lab.results import dots
+from lab.results import dots, floors
 from lab.results.claims import (
     BY_CONSTRUCTION,
     BY_NULL,
@@ -24,6 +24,7 @@ from lab.results.claims import (
 )
 from lab.results.exports import EMPTY, markdown
 from lab.results.statistics import Interval
+from lab.results.stored import Stored
 from lab.results.verdicts import AGREES, DIFFERENT, OPPOSES, REPRODUCED, TOO_SMALL, signed
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 MOST_ANSWERED = 4  # claims in an answer box; the others are on the scoreboard
 AXES = {"%": "difference in points", "": "difference in the metric's own unit"}
-
-TOUR = "0_tour"  # begins with what was found in all
 
 
 def findings(judged: Iterable[PaperFindings]) -> list[Finding]:
@@ -246,13 +245,18 @@ def answer_text(notebook: str) -> str:
         up = "../" * notebook.count("/")
         words = ", ".join(f"{number} {word}" for word, number in sorted(Counter(f.verdict.word for f in rest).items()))
         lines.append(f"- {len(rest)} more on the [scoreboard]({up}0_scoreboard.ipynb): {words}")
-    if notebook == TOUR:
-        lines = [f"- {sentence}" for sentence in found(register.committed())]
+    if notebook in OVERVIEWS:
+        return boxed(f"- {text}" for text in OVERVIEWS[notebook]())
     if not lines:
         lines = ["- No claim of the register is about this notebook."]
     recorded = headroom(register.recorded(), notebook)
     if len(recorded):
         lines += ["", _folded(recorded, "Each row of a model between the best agent without skill and the ceiling")]
+    return boxed(lines)
+
+
+def boxed(lines: Iterable[str]) -> str:
+    """An answer box as Markdown."""
     return "\n".join(["**Answer**, computed from the stored results:", "", *lines])
 
 
@@ -364,6 +368,23 @@ def found(judged: Sequence[PaperFindings]) -> list[str]:
     ]
 
 
+def without_skill() -> list[str]:
+    """The benchmarks on which agents without skill come nearest to the ceiling, from the stored panels."""
+    panel = Stored().rows("0_floors", "0_floors")
+    if panel is None:
+        return []
+    rising = panel[panel["better"] == "higher"]
+    known = [(name, end) for name, end in floors.ends(rising).items() if end.ceiling > 0]
+    known.sort(key=lambda known: -known[1].floor / known[1].ceiling)
+    zero = [name for name, end in known if end.floor == 0]
+    lines = [
+        f"{name}: *{end.agent}* scores {end.floor:.1f} of {end.ceiling:.1f}."
+        for name, end in known[:MOST_ANSWERED]
+        if end.floor > 0
+    ]
+    return [*lines, f"On {len(zero)} of {len(known)} benchmarks no agent without skill scores at all."]
+
+
 def _strongest_null(run: Sequence[Finding]) -> str:
     """The contrast in which a null model is furthest ahead of the model's own method."""
     ahead = [
@@ -391,3 +412,11 @@ def _named(what: str, chosen: Sequence[Finding]) -> str:
 def _linked(finding: Finding, to_notebooks: str) -> str:
     notebook = finding.claim.notebook
     return f"[{finding.claim.item}]({to_notebooks}{notebook}.ipynb)" if notebook else finding.claim.item
+
+
+# Pages that are about no single table -> what they say first.
+OVERVIEWS: Mapping[str, Callable[[], list[str]]] = {
+    "0_floors": without_skill,
+    "0_scoreboard": lambda: found(register.committed()),
+    "0_tour": lambda: found(register.committed()),
+}
