@@ -18,7 +18,7 @@ from statefactory.embeddings import weights
 from statefactory.embeddings.cache import sendable, unit
 from statefactory.embeddings.weights import MissingEmbedder
 
-BATCH = 64  # texts that go through the network at once
+BATCH = 16  # texts that go through the network at once: more of them are padded to the longest
 ADDED = 8  # tokens that a tokenizer adds to a text, at most
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from lab.results import statistics, tables
+from lab.results import dots, statistics, tables
 from lab.runs import recordings
 from lab.runs.study import name_itself, register
 from lab.runs.study_results import Results
+from statefactory.benchmark import DOMAINS
 from statefactory.benchmark.domains import title
 from statefactory.embeddings import known, weights
 from statefactory.experiments import scores, triplets
@@ -32,6 +34,7 @@ LEVELS = {
 STRUCTURES = tuple(predicting(method, name) for name, method in LEVELS.items())
 # One more row, of ours: at the other levels all is said in sentences.
 FRAGMENTS = STRUCTURES[-1].but("Object-Attribute States, values as fragments", "values", "fragments", recorded=False)
+SLICE = 2  # synthetic pairs of each domain by default
 TABLE13 = register(
     replace(
         STUDY,
@@ -40,6 +43,8 @@ TABLE13 = register(
         against=STRUCTURES[-1].name,
         published=("Table 13", "statefactory"),
         label=name_itself,
+        # The raw and the textual level have long texts, whose embeddings are what this study costs.
+        limits={"synthetic": dict.fromkeys(DOMAINS, SLICE)},
     )
 )
 GOALS: dict[Goal, str] = {"offline": "Offline (Oracle Goal State)", "online": "Online (Dynamic Goal State)"}
@@ -52,6 +57,7 @@ EMBEDDINGS = {
     "bge-base-en-v1.5": "bge-base-en-v1.5",
     "embeddinggemma-300m": "embedding-gemma-300m",
 }
+PARAPHRASER = "replay:table15_embeddings-local-qwen2.5-coder-1.5b"  # who said the anchors of triplets in other words
 KEPT = "embedding"  # the method under which rows of embeddings are kept
 
 # Panel, as `statefactory.plots.results.draw_ablations` names it -> the table behind it.
@@ -61,6 +67,13 @@ PANELS = {
     "backbone": "Table 16",
     "embedding": "Table 15",
     "triplets": "Table 15",
+}
+
+FIGURES = {  # of the domains, by table
+    "Table 13": "table13_representation",
+    "Table 14": "table14_goal",
+    "Table 15": "table15_embeddings",
+    "Table 16": "table16_backbone",
 }
 
 
@@ -172,28 +185,102 @@ def beside(name: str, rows: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataF
     return tables.side_by_side(with_published(name, rows), [*extra, *scores.metrics()], decimals=3)
 
 
-def panels(
-    levels: Results, results: Results, made: triplets.ParaphraseResults, embeddings: Sequence[str],
-    replays: Sequence[Results] = (),
-) -> dict[str, pd.DataFrame]:  # fmt: skip
-    """Panel -> its rows, published before measured, of one metric each: Overall, or triplet accuracy in the last.
+@dataclass(frozen=True)
+class Ablations:
+    """The runs behind Figure 5 and Tables 13 to 16.
 
-    levels: Table 13's run. results: StateFactory's. replays: recordings of models.
+    levels: of TABLE13. results: StateFactory's. made: the triplets. embeddings: those that are used. others:
+    StateFactory's runs by other engines, and recordings.
     """
-    embedded = with_kept(embedding_rows(results, made, embeddings), results.setup.data)
-    rows_of_panels = {
-        "representation": levels.frame(),
-        "goal": goal_sources(results),
-        "backbone": backbones([results, *replays]),
-        "embedding": embedded,
-        "triplets": embedded,
+
+    levels: Results
+    results: Results
+    made: triplets.ParaphraseResults
+    embeddings: Sequence[str]
+    others: Sequence[Results] = ()
+
+    @cached_property
+    def embedded(self) -> pd.DataFrame:
+        """Table 15's rows that are made here, without stored ones."""
+        return embedding_rows(self.results, self.made, self.embeddings)
+
+    @cached_property
+    def rows(self) -> dict[str, pd.DataFrame]:
+        """Table of the paper -> its rows without the published ones."""
+        return {
+            "Table 13": self.levels.frame(),
+            "Table 14": goal_sources(self.results),
+            "Table 15": with_kept(self.embedded, self.results.setup.data),
+            "Table 16": backbones([self.results, *self.others]),
+        }
+
+    @property
+    def panels(self) -> dict[str, pd.DataFrame]:
+        """Panel -> its rows, published before measured, of one metric: Overall, or triplet accuracy in the last."""
+        both = {name: with_published(table, self.rows[table]) for name, table in PANELS.items()}
+        metrics = dict.fromkeys(PANELS, scores.OVERALL) | {"triplets": triplets.ACCURACY}
+        return {name: rows[rows["metric"] == metrics[name]] for name, rows in both.items()}
+
+    @property
+    def overall(self) -> pd.DataFrame:
+        """All panels as one table, in the columns of a results table behind the panel's name."""
+        rows = pd.concat([rows.assign(panel=name) for name, rows in self.panels.items()], ignore_index=True)
+        return rows[["panel", *tables.COLUMNS]]
+
+    def summary(self) -> pd.DataFrame:
+        """A row a method with a value made here, beside the paper's value of the same method in the same panel."""
+        rows = self.overall
+        rows["method"] = rows["backbone"].where(rows["panel"] == "backbone", rows["method"])
+        published = rows["evidence"] == "published"
+        paper = rows[published].set_index(["panel", "method"])["value"].to_dict()
+        return pd.DataFrame(
+            {
+                "panel": row["panel"],
+                "method": row["method"],
+                "paper": paper.get((row["panel"], row["method"])),
+                "here": tables.with_interval(row, 3),
+                "n": int(row["n"]),
+                "answered by": dots.who(row["backbone"], row["evidence"]),
+            }
+            for row in rows[~published].to_dict("records")
+        )
+
+    def answer(self) -> str:
+        """A sentence a panel: each value that is made here, and what its rows rest on."""
+        own = self.overall[self.overall["evidence"] != "published"]
+        return "\n".join(
+            f"{panel}, {metric} (n = {tables.span(rows['n'])}; {rows['source'].iloc[0]}): "
+            + "; ".join(f"{row['method']} {tables.with_interval(row, 3)}" for row in rows.to_dict("records"))
+            for (panel, metric), rows in own.groupby(["panel", "metric"], sort=False)
+        )
+
+
+def collect(
+    engine: str = "rules", others: Sequence[str] = (), data: str = "auto", limit: int = -1, reasoning: str = "short",
+    embeddings: Sequence[str] = (), paraphraser: str = PARAPHRASER,
+) -> Ablations:  # fmt: skip
+    """Play Figure 5's runs. others: further engines, each a backbone of Table 16. The rest is as in the notebook."""
+    chosen: dict[str, Any] = {"data": data, "limit": limit, "options": {"reasoning": reasoning}}
+    runs = [STUDY.run(engine=name, conditions=[OURS], **chosen) for name in (engine, *others)]
+    source = STUDY.run(data="synthetic", limit=0, conditions=[OURS])
+    made = triplets.collect(source, paraphraser)
+    triplets.record(made, STANDARD.embedding)
+    levels = TABLE13.run(engine=engine, **chosen)
+    return Ablations(levels, runs[0], made, available(embeddings), [*runs[1:], *STUDY.replays()])
+
+
+def orders(made: Ablations, apart: pd.DataFrame, cases: pd.DataFrame) -> dict[str, tuple[bool | int | None, str]]:
+    """What a reader checks of Tables 12 to 15: figure -> its value, and the data that it is of where that is fixed.
+
+    apart: Table 13 in the official program's convention. cases: `triplets.printed_cases`.
+    """
+    passes = cases.set_index(["case", "embedding"])["passes here"]
+    first, second = (bool(passes[case, STANDARD.embedding]) for case in triplets.PRINTED)
+    return {
+        "raw > textual > object-centric > object-attribute": (ordered(made.rows["Table 13"], [*LEVELS]), ""),
+        "the same, official program": (ordered(apart, [*LEVELS]), ""),
+        "offline is better": (ordered(made.rows["Table 14"], [*reversed(GOALS.values())]), ""),
+        "triplets": (sum(map(len, made.made.triplets.values())), "synthetic"),
+        "case 1 passes with MiniLM": (first, "synthetic"),
+        "case 2 as printed fails with MiniLM": (not second, "synthetic"),
     }
-    both = {name: with_published(PANELS[name], rows) for name, rows in rows_of_panels.items()}
-    metrics = dict.fromkeys(PANELS, scores.OVERALL) | {"triplets": triplets.ACCURACY}
-    return {name: rows[rows["metric"] == metrics[name]] for name, rows in both.items()}
-
-
-def overall(panels: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """All panels as one table, in the columns of a results table behind the panel's name."""
-    rows = pd.concat([rows.assign(panel=name) for name, rows in panels.items()], ignore_index=True)
-    return rows[["panel", *tables.COLUMNS]]

@@ -408,6 +408,22 @@ def test_rows_of_an_embedding_are_shown_where_its_files_are_not(
     assert ablations.with_kept(small, "official").equals(small)
 
 
+def test_a_value_of_figure_5_stands_beside_the_papers_of_the_same_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw, online = [*ablations.LEVELS][0], ablations.GOALS["online"]
+
+    def own(method: str, value: float, backbone: str = "rules") -> pd.DataFrame:
+        row = tables.row(method, backbone, scores.OVERALL, value, evidence="measured", source="this run", n=5)
+        return tables.table([row])
+
+    rows = {"Table 13": own(raw, 0.5, "none"), "Table 14": own(online, 0.2), "Table 15": own("own", 0.3)}
+    monkeypatch.setattr(ablations.Ablations, "rows", rows | {"Table 16": own(OURS, 0.4)})
+    made: Any = ablations.Ablations(*[None] * 4)  # type: ignore[arg-type]  # the rows alone are read
+    summary = made.summary().set_index("panel")
+    assert summary["paper"].fillna(0).to_dict() == {"representation": 0.57, "goal": 0.30, "backbone": 0, "embedding": 0}
+    assert summary.loc["representation", "answered by"] == "nobody" and summary.loc["backbone", "method"] == "rules"
+    assert made.answer().splitlines()[1] == f"goal, EPIC distance, Overall (n = 5; this run): {online} 0.200"
+
+
 def test_a_pair_is_walked_through_step_by_step(hashed: HashedEmbedder) -> None:
     walked = figure4.walked("blocksworld", 0, "rules", "any")
     pair = BLOCKS.pairs()[0]
