@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lab.notebooks import register
 from lab.notebooks.register import Item, PaperFindings
-from lab.results import dots, floors
+from lab.results import dots, floors, stored
 from lab.results.claims import (
     BY_CONSTRUCTION,
     BY_NULL,
@@ -248,7 +248,7 @@ def answer_text(notebook: str) -> str:
     if notebook in OVERVIEWS:
         return boxed(f"- {text}" for text in OVERVIEWS[notebook]())
     if not lines:
-        lines = ["- No claim of the register is about this notebook."]
+        lines = [*_reported(notebook)] or ["- No claim of the register is about this notebook."]
     recorded = headroom(register.recorded(), notebook)
     if len(recorded):
         lines += ["", _folded(recorded, "Each row of a model between the best agent without skill and the ceiling")]
@@ -258,6 +258,15 @@ def answer_text(notebook: str) -> str:
 def boxed(lines: Iterable[str]) -> str:
     """An answer box as Markdown."""
     return "\n".join(["**Answer**, computed from the stored results:", "", *lines])
+
+
+def _reported(notebook: str) -> Iterator[str]:
+    """The numbers of a notebook without claims as its committed run reported them, a line for each kind of data."""
+    if report := stored.reported(notebook, stored.COMMITTED):
+        for data in dict.fromkeys(map(report.data_of, report.values)):
+            known = {name: value for name, value in report.values.items() if report.data_of(name) == data}
+            told = (f"{name} {value}" for name, value in known.items() if value is not None)
+            yield f"- {data} data: {'; '.join(told)}"
 
 
 def headroom(recorded: pd.DataFrame, notebook: str = "") -> pd.DataFrame:

@@ -34,6 +34,14 @@ class PairWalkthrough:
     def goal(self) -> str:
         return self.positive.row.goal_description
 
+    def answer(self) -> str:
+        """The rewards at the ends of both trajectories beside the truth, in a sentence."""
+        rewards, truth = self.positive.rewards, self.positive.row.shaped
+        return (
+            f"{self.goal.strip().rstrip('.')} ({len(rewards)} steps): the reward ends at {rewards[-1]:.3f} "
+            f"(truth {truth[-1]:.3f}), that of random play at {self.negative[-1]:.3f}. {self.note}."
+        )
+
 
 @cache
 def pairs_of(domain: str, data: str, seed: int) -> list[Pair]:

@@ -1,1 +1,1 @@
-"""The panel of `4_explore/rewards`."""
+"""The panel of `2_statefactory/figure4_walkthrough`."""

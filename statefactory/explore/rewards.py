@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ipywidgets import HTML, Combobox, Dropdown, Image, IntSlider, Layout, Text, VBox
 
@@ -153,9 +153,10 @@ class Rewards(Panel):
 
     def __init__(
         self, domain: str = "alfworld", number: int = 0, engine: str = "rules", embedding: str = DEFAULT,
-        data: str = "synthetic", seed: int = 0, step: int = -1,
+        data: str = "synthetic", seed: int = 0, step: int = -1, values: Values = "fragments",
     ) -> None:  # fmt: skip
-        self.first = Selection(domain, number, engine=engine, embedding=embedding, data=data, seed=seed)
+        asked: dict[str, Any] = {"engine": engine, "embedding": embedding, "data": data, "seed": seed, "values": values}
+        self.first = Selection(domain, number, **asked)
         steps = len(self.first.pair.positive.trajectory)  # first of all: it says in words what there is not
         self.followed: PairWalkthrough | None = None
         self.selected = self.first  # what was followed

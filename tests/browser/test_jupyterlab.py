@@ -156,7 +156,7 @@ def test_a_mechanism_is_switched_by_clicking(browser: Browser, address: str) -> 
 
 
 def test_a_fact_is_edited_by_clicking(browser: Browser, address: str) -> None:
-    run(browser, address, "4_explore/rewards")
+    run(browser, address, "2_statefactory/figure4_walkthrough")
     look(browser, "rewards")
     drawing = "document.querySelector('.jupyter-widgets.widget-image').src"
     before = browser.ask(drawing)

@@ -23,6 +23,7 @@ SHORT = (
     "table5_multihop",
     "table6_ablation",
     "validate_audit",
+    "figure4_walkthrough",
     "figure5_ablations",
 )
 
