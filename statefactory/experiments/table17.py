@@ -22,6 +22,7 @@ from lab.machine.reading import check_fields
 from lab.models.backbone import Backbone
 from lab.models.connect import connected
 from lab.models.engines import routed
+from lab.results import tables
 from lab.results.exports import readable
 from lab.results.text import shortened
 from statefactory.benchmark.schema import Reward, Row, StepRecord
@@ -77,10 +78,13 @@ class SearchResult(NamedTuple):
 
 
 def case(task: str = "", data: str = "auto", seed: int = 0) -> Case:
-    """The game of an id, by default Table 17's. Raises LookupError, ValueError for a split, MissingData."""
+    """The game of an id, by default Table 17's. Raises LookupError naming the ids that there are, and MissingData."""
     world = alfworld.load(data, seed)
     id = task or TASKS[world.data]
     split = id.split("-")[-2] if id.count("-") > 1 else ""  # of "alfworld-valid_unseen-009"
+    if split not in world.splits:
+        ranges = (f"{tasks[0].id} to {tasks[-1].id}" for tasks in map(world.tasks, world.splits))
+        raise LookupError(f"ALFWorld has no {world.data} game {id!r}; choose one of {', '.join(ranges)}")
     return Case(task_of(world.tasks(split), id), world.data, seed)
 
 
@@ -212,3 +216,100 @@ def _row(case: Case, path: Path) -> Row:
     return Row(
         case.task.id, "alfworld", case.task.id, "positive", "tree search", case.data, case.seed, "", path.goal, records
     )
+
+
+OPEN, CLOSED = "outcomes foreseen", "outcomes foreseen, closed drawer"  # metrics; all of the budget where unsolved
+
+
+@dataclass(frozen=True)
+class Searches:
+    """A synthetic or named game by tree search, step by step, and two games by all searches under one budget.
+
+    shown, found: the game step by step. open: `compared` on Table 17's game, which is of `data`. closed: of the
+    searches of all valid actions, on a synthetic game whose thing lies in a closed drawer.
+    """
+
+    setup: Setup
+    shown: Case
+    found: SearchResult
+    data: str
+    budget: int
+    open: pd.DataFrame
+    closed: pd.DataFrame
+
+    @cached_property
+    def trace(self) -> pd.DataFrame:
+        """The game step by step, in Table 17's columns."""
+        return trace(self.shown, self.found, self.setup.predictor()).assign(evidence=self.setup.evidence)
+
+    @property
+    def note(self) -> str:
+        """What a drawing of the tree rests on."""
+        parts = self.setup.evidence, self.setup.backbone.engine.label, f"{self.shown.data} data", self.shown.task.id
+        return " · ".join(parts)
+
+    def rows(self) -> pd.DataFrame:
+        """Both comparisons as a results table: OPEN and CLOSED, means over the orders of proposed actions."""
+        backbone, evidence = self.setup.backbone.engine.label, self.setup.evidence
+        whole = self.open["width"] == "all"  # first, since both games have these
+        frames = (
+            (OPEN, self.data, pd.concat([self.open[whole], self.open[~whole]])),
+            (CLOSED, "synthetic", self.closed),
+        )
+        return tables.table(
+            tables.row(_named(line), backbone, metric, line["outcomes"], evidence=evidence, n=line["n"],
+                       source=f"this run, {data} data")
+            for metric, data, frame in frames
+            for line in frame.to_dict("records")
+        )  # fmt: skip
+
+    def answer(self) -> str:
+        """What the search came to, and what each search took in both games."""
+        goal, solved = self.shown.task.goal.strip().rstrip("."), "solved" if self.found.solved else "not solved"
+        lines = [
+            f"{goal} ({self.shown.data} data): {solved} in {len(self.found.actions)} actions, with "
+            f"{self.found.outcomes} outcomes foreseen."
+        ]
+        for metric, frame in ((OPEN, self.open), (CLOSED, self.closed)):
+            lines.append(f"{metric}, at most {self.budget}: {'; '.join(map(_sentence, frame.to_dict('records')))}.")
+        return "\n".join(lines)
+
+    def figures(self) -> dict[str, tuple[float, str]]:
+        """What a reader checks: figure -> its value, and the data that it is of where that is fixed."""
+        checked = {}
+        for name, of, frame in (("", "", self.open), (", closed drawer", "synthetic", self.closed)):
+            ours = frame[(frame["search"] == "StateFactory") & (frame["width"] == "all")]
+            for how, line in zip(("tree search", "greedy"), ours.to_dict("records"), strict=True):
+                checked[f"solved, {how}{name}"] = float(line["solved"]), of
+                checked[f"outcomes foreseen, {how}{name}"] = float(line["outcomes"]), of
+        others = self.open[self.open["search"] != "StateFactory"]
+        checked["solved, placebo or breadth-first"] = float(others["solved"].max()), ""
+        checked["reward at the end, synthetic game"] = round(float(self.trace["Reward"].iloc[-1]), 3), "synthetic"
+        return checked
+
+
+def searched(
+    engine: str = "rules", proposer: Any = "valid", world_model: Any = "exact", data: str = "auto", task: str = "",
+    closed: str = "alfworld-made-train-006", simulations: int = 12, budget: int = 300,
+) -> Searches:  # fmt: skip
+    """Play Table 17's game and the closed-drawer game, in two orders of the proposed actions.
+
+    task, closed: ids of games, see `case`. Raises as `case`, Setup and Settings do, before any search.
+    """
+    setup, of, hidden = Setup(engine, {}, proposer, world_model), case(task, data), case(closed, "synthetic")
+    shown = of if task else case(data="synthetic")
+    narrow, wide = [Settings(simulations, width, steps=20) for width in (3, 8)], Settings(simulations, 0, steps=20)
+    whole = [wide, replace(wide, simulations=1)]
+    both = compared(of, setup, [*narrow, *whole], budget, 2), compared(hidden, setup, whole, budget, 2)
+    return Searches(setup, shown, solve(shown, setup, wide), of.data, budget, *both)
+
+
+def _named(line: Mapping[str, Any]) -> str:
+    """What a search is called: who values the leaves, and how it looks for them."""
+    if line["search"] == "breadth-first":
+        return "breadth-first"
+    return f"{line['search']}, " + ("greedy" if line["simulations"] == 1 else f"tree search, K = {line['width']}")
+
+
+def _sentence(line: Mapping[str, Any]) -> str:
+    return f"{_named(line)} {line['outcomes']:.0f} ({line['solved']:.0%} solved)"

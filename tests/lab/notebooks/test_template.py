@@ -25,6 +25,7 @@ SHORT = (
     "validate_audit",
     "figure4_walkthrough",
     "figure5_ablations",
+    "table17_mcts_case",
 )
 
 

@@ -51,6 +51,13 @@ def test_a_tree_crosses_steps_that_gain_nothing_and_greed_does_not() -> None:
     assert solved == [True, False]
 
 
+def test_a_game_that_there_is_not_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(
+        LookupError, match="no synthetic game 'nope'; choose one of alfworld-made-train-000 to .*-059, "
+    ):
+        table17.searched(data="synthetic", closed="nope")
+
+
 def test_models_propose_and_foresee_in_the_place_of_the_world(server: ChatServer) -> None:
     """A model that proposes a good way and sees nothing in it: each real step surprises, and the task is solved."""
     way = ("go to garbagecan 1", "take cd 2 from garbagecan 1", "go to shelf 1", "use desklamp 1")
