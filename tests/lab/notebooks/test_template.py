@@ -21,6 +21,7 @@ SHORT = (
     "table1_reward_prediction",
     "table2_travelplanner",
     "table3_assistantbench",
+    "table3_benchmark",
     "table4_scienceworld",
     "table5_multihop",
     "table6_ablation",
