@@ -391,6 +391,7 @@ def test_held_out_pairs_are_other_tasks(hashed: HashedEmbedder) -> None:
     rows = held_out.frame(runs)
     assert rows["method"].tolist() == [f"{name}, {pairs}" for pairs in (held_out.BENCHMARK, held_out.HELD_OUT)
                                        for name in ("Monotonic", "StateFactory, rule-extracted")]  # fmt: skip
+    assert held_out.accepted(rows)["figure"].tolist() == [f"{OURS}, held out, BlocksWorld"]
     own, apart = ({*results.part("blocksworld", OURS).episodes} for results in runs.values())
     assert not own & apart
 
