@@ -12,6 +12,7 @@ from lab.runs.study import register
 from lab.runs.study_results import Results
 from statefactory.benchmark import DOMAINS
 from statefactory.benchmark.domains import acted
+from statefactory.experiments import scores
 from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.studies import table1
 from statefactory.studies.table1 import MONOTONIC, STATEFACTORY, label
@@ -41,3 +42,12 @@ def frame(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFram
     """The rows of all runs, which name the pairs that they are of."""
     named = ((run, {name: f"{label(run, name)}, {pairs}" for name in run.setup.methods}) for pairs, run in runs.items())
     return pd.concat([run.frame(scoring=score, names=names) for run, names in named], ignore_index=True)
+
+
+def accepted(rows: pd.DataFrame) -> pd.DataFrame:
+    """StateFactory's rows of `frame` whose values are regression numbers, with their names in a column `figure`."""
+    ours = rows[rows["method"].str.startswith(STATEFACTORY.name)]
+    pairs = ours["method"].str.rsplit(", ", n=1).str[-1]
+    metric = ours["metric"].str.removeprefix(scores.METRIC.format(""))
+    kept = (pairs == HELD_OUT) | (ours["metric"] == scores.OVERALL)
+    return ours.assign(figure=STATEFACTORY.name + ", " + pairs + ", " + metric)[kept]

@@ -10,11 +10,13 @@ import numpy as np
 import pandas as pd
 
 from lab.models import engines
+from lab.notebooks.expected import Report
 from lab.results.statistics import Comparison, compare, holm
+from lab.runs.study import Study
 from lab.runs.study_results import Results
 from statefactory.benchmark.domains import title
 from statefactory.epic import epic_distances
-from statefactory.experiments import scores
+from statefactory.experiments import reward_models, scores
 from statefactory.experiments.scoring import STANDARD, Prediction, Scoring
 from statefactory.routing import OFFICIAL, PAPER
 from statefactory.studies.table1 import FRAGMENTS, MONOTONIC, STATEFACTORY, label
@@ -31,10 +33,13 @@ WORDINGS = {
 COLUMNS = ["compared", "difference", "ci_low", "ci_high", "first farther", "second farther", "p", "p (Holm)", "n"]
 
 
-def readers(engine: str, others: Mapping[str, str]) -> dict[str, Any]:
-    """The engine, with its others, if all are rules; else `rules`: a model would have to be asked everything again."""
-    alone = engines.with_others(engine, others).by_rules
-    return {"engine": engine, "engines": others} if alone else {"engine": "rules"}
+def both_forms(study: Study, engine: str, **asked: Any) -> Results:
+    """StateFactory with values as sentences and as fragments, by an engine whose states are all by rules.
+
+    Any other engine gives way to `rules`: a model would have to be asked everything again. asked: for `Study.run`.
+    """
+    by_rules = engines.parse(engine).by_rules
+    return study.run(engine=engine if by_rules else "rules", conditions=[*VALUES], **asked)
 
 
 def accounts(results: Results) -> pd.DataFrame:
@@ -148,3 +153,46 @@ def _about(prediction: Prediction, rewards: np.ndarray) -> Mapping[str, float]:
         "steps": len(steps), "rises": rho, "positive": positive.mean(), "truth": sum(row.shaped) / len(steps),
         "negative": negative.mean(), "end": positive[expert[-1]] if expert else positive[-1],
     }  # fmt: skip
+
+
+def matrices(distances: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """What reward models are worth where: panels of `statefactory.plots.draw_matrix`, the paper's first.
+
+    Ours end with the monotonic baseline on the same pairs. distances: see `reward_models.kept`.
+    """
+    baseline = reward_models.monotonic(distances)
+    ours = {
+        f"Ours: {reward_models.backbone_of()}": reward_models.LORA,
+        "Ours: ridge on embeddings": reward_models.RIDGE,
+    }
+    return {"The paper: Qwen2.5-1.5B, 35,000 pairs": reward_models.table1_published()} | {
+        title: pd.concat([reward_models.table1(distances, (model,)), baseline]) for title, model in ours.items()
+    }
+
+
+def report(report: Report, measured: pd.DataFrame, replayed: Iterable[pd.DataFrame]) -> None:
+    """Report StateFactory's distances in this run, and every method's overall distance in recordings."""
+    own = measured[measured["method"].str.startswith(OURS)].set_index("metric")["value"]
+    for name in scores.metrics():
+        title = name.removeprefix(scores.METRIC.format(""))
+        report(f"{OURS}, {title}", round(own[name], 3) if name in own else None)
+    for frame in replayed:
+        rows = frame[frame["metric"] == scores.OVERALL].drop(columns="data")
+        report.rows(rows, "{method}, {backbone}", "value", 3)
+
+
+def report_trained(report: Report, distances: pd.DataFrame) -> None:
+    """Report what trained reward models come to: kept predictions, so always on official data."""
+    for name in reward_models.TRAINED_ON:
+        for model, called in ((reward_models.LORA, "reward model"), (reward_models.RIDGE, "ridge")):
+            own = reward_models.by_domain(distances, model, name)
+            value = own[name].mean() if name in own else sum(of.mean() for of in own.values()) / len(own)
+            report(f"{called}, trained on {name}, there", round(float(value), 3), "official")
+    increases = reward_models.increases(distances)
+    ours = increases[increases["whose"] == "ours"]
+    report.rows(ours, "out of domain, {model}, {reading}", "increase", 0, "official")
+    for row in reward_models.goal_reading(distances).itertuples():
+        report(f"{row.model} of {row.trained_on} reads the goal, {row.domain}", bool(row.reads), "official")
+    alike = reward_models.rewards_alike(reward_models.predictions())
+    least = alike.loc[alike["model"] == reward_models.LORA, "correlation"].min()
+    report("least correlation of rewards with another goal, LoRA", round(float(least), 3), "official")

@@ -9,6 +9,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -342,11 +343,13 @@ def test_an_episode_is_shown_with_what_was_extracted_and_asked(tmp_path: Path, s
 
 
 def test_variants_are_read_by_rules_where_a_model_would_be_asked_again() -> None:
-    both = {"engine": "rules@0.9", "engines": {"refine": "rules"}}
-    assert table1_details.readers(*both.values()) == both
-    assert table1_details.readers("rules", {"refine": "gpt-4o"}) == table1_details.readers("gpt-4o", {}) == {
-        "engine": "rules"
-    }  # fmt: skip
+    study: Any = SimpleNamespace(run=lambda **asked: asked)
+    for engine in ("rules@0.9", "rules@0.9, refine: rules"):
+        asked: Any = table1_details.both_forms(study, engine, limit=2)
+        assert asked == {"engine": engine, "conditions": [OURS, FRAGMENTS.name], "limit": 2}
+    for engine in ("gpt-4o", "rules, refine: gpt-4o"):
+        asked = table1_details.both_forms(study, engine)
+        assert asked["engine"] == "rules"
 
 
 def test_values_conventions_and_wordings_are_scored_on_the_same_answers(hashed: HashedEmbedder, tmp_path: Path) -> None:
@@ -388,6 +391,7 @@ def test_held_out_pairs_are_other_tasks(hashed: HashedEmbedder) -> None:
     rows = held_out.frame(runs)
     assert rows["method"].tolist() == [f"{name}, {pairs}" for pairs in (held_out.BENCHMARK, held_out.HELD_OUT)
                                        for name in ("Monotonic", "StateFactory, rule-extracted")]  # fmt: skip
+    assert held_out.accepted(rows)["figure"].tolist() == [f"{OURS}, held out, BlocksWorld"]
     own, apart = ({*results.part("blocksworld", OURS).episodes} for results in runs.values())
     assert not own & apart
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from statefactory.benchmark import Built, Pair, build, build_all, data_of
 from statefactory.benchmark.labels import Padding
 from statefactory.experiments import scores, table3
 from statefactory.experiments.table3 import CUT, agrees, replay
+from statefactory.studies import table3 as page
 from statefactory.studies.table1_details import compared
 
 
@@ -39,6 +41,29 @@ def test_the_row_stands_beside_the_published_one(built: dict[str, Built]) -> Non
     shown = tables.side_by_side(both, scores.metrics(), decimals=3)
     assert shown["evidence"].tolist() == ["published", "measured"]
     assert [*shown[scores.OVERALL]] == ["0.540", "–"] and shown["n"].iloc[1] == "12"
+
+
+def test_the_page_says_what_was_built_and_the_baseline_by_world(built: dict[str, Built]) -> None:
+    pairs = pairs_of(built)
+    assert page.Benchmark(pairs).answer() == "12 pairs: BlocksWorld 12 (synthetic)."
+    assert page.Benchmark(pairs).note.endswith("synthetic data · n = 12 pairs")
+    worlds = page.by_world(table3.monotonic(pairs))
+    assert worlds["method"].iloc[0] == "Overall" and {*worlds["metric"]} == {"EPIC distance"}
+    assert worlds.loc[worlds["evidence"] == "measured", "method"].tolist() == ["BlocksWorld"]
+    assert page.sample_title(pairs["blocksworld"][0], "negative", 20).startswith("blocksworld, negative: ")
+
+
+def test_figures_that_synthetic_data_cannot_give_are_none(built: dict[str, Built]) -> None:
+    spread = pd.DataFrame({"domain": ["BlocksWorld", "WebShop"], "here": [0.5874, 0.5], "fitted": [True, False],
+                           "difference": [-0.02, 0.3]})  # fmt: skip
+    near = "monotonic, BlocksWorld, within .01 of the paper"
+    assert page.accepted(pairs_of(built), spread, None, "synthetic") == {
+        "pairs": 12, "monotonic, BlocksWorld": 0.587, near: None, "monotonic, WebShop": 0.5,
+        "printed tables come out word for word": None,
+    }  # fmt: skip
+    printed = pd.DataFrame({"table": ["Table 4"], "steps": [7], "action": [7], "reward": [6]})
+    official = page.accepted(pairs_of(built), spread, printed, "official")
+    assert official[near] is False and official["printed tables come out word for word"] is False
 
 
 def test_domains_weigh_the_same_in_a_contrast_however_many_pairs_they_have() -> None:
