@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -376,3 +376,38 @@ def _own(m: np.ndarray) -> np.ndarray:
 def _off(m: np.ndarray, axis: int) -> np.ndarray:
     """The mean of the four cells off the diagonal, over models (0) or over domains (1)."""
     return (m[: len(DOMAINS)].sum(axis) - _own(m)) / (len(DOMAINS) - 1)
+
+
+class Trained(NamedTuple):
+    """What the committed trainings come to. ablations, reading: of the functions of these names."""
+
+    distances: pd.DataFrame
+    ablations: pd.DataFrame
+    reading: pd.DataFrame
+
+    @classmethod
+    def committed(cls) -> Trained:
+        """From data/reward_models."""
+        distances = kept()
+        names = [name for name in distances["model"].unique() if "LoRA" in name]
+        return cls(distances, ablations(distances), goal_reading(distances, names))
+
+    def answer(self) -> str:
+        """How many choices change the distance beyond chance, and how often a model reads its goal."""
+        moved = self.ablations[(self.ablations["ci_low"] > 0) | (self.ablations["ci_high"] < 0)]
+        return (
+            f"{len(moved)} of {len(self.ablations)} pairs of trainings differ in EPIC distance beyond chance.\n"
+            f"A model reads its goal in {int(self.reading['reads'].sum())} of {len(self.reading)} comparisons of "
+            "training and domain."
+        )
+
+    def numbers(self) -> Iterator[tuple[str, float | bool]]:
+        """What is expected: of the trainings as planned, of the pairs of trainings, and of goals."""
+        for card in cards():
+            if not changed(card):
+                yield f"tokens, {card['name']}", card["tokens"]
+                yield f"last loss, {card['name']}", round(card["loss"], 3)
+        for row in self.ablations.to_dict("records"):
+            yield f"{row['domain']}: {row['second']} minus {row['first']}", round(row["difference"], 3)
+        for row in self.reading.to_dict("records"):
+            yield f"{row['model']} of {row['trained_on']} reads the goal, {row['domain']}", bool(row["reads"])

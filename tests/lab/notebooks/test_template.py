@@ -29,6 +29,7 @@ SHORT = (
     "figure4_walkthrough",
     "figure5_ablations",
     "table17_mcts_case",
+    "tables6to7_training",
 )
 
 
