@@ -19,6 +19,7 @@ from lab.results.display import Shown
 from lab.results.exports import EMPTY
 from lab.results.plots import FEW
 from lab.results.stored import COMMITTED, FLOOR, Stored
+from lab.runs.study_results import NO_HEADLINE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,20 +105,20 @@ def this_run(notebook: str, *runs: Any) -> Markdown:
     plots.style()
     changed = [*expected.changed(notebook)]
     first = f"**This run**, with {', '.join(changed)}:" if changed else "**This run**:"
-    lines = [line for run in runs for line in run.answer().splitlines()]
+    lines = [line for run in runs for line in run.answer().splitlines() if NO_HEADLINE not in line]
     return Markdown("\n".join([first, "", *(f"- {line}" for line in lines)]))
 
 
-def table(notebook: str, rows: pd.DataFrame) -> Shown:
+def table(notebook: str, rows: pd.DataFrame, metrics: Sequence[str] = ()) -> Shown:
     """One row a method and who answered it, at most MOST_METRICS metrics: the table of a notebook's page.
 
     rows: a results table, of this run beside the paper and recordings (`Results.beside_published`). n, run and evidence
-    are in the files and in the folded tables.
+    are in the files and in the folded tables. metrics: by default those of the key figure.
     """
     import pandas as pd
 
     shows = next(item.shows for item in _items(notebook) if item.shows)
-    metrics = [*shows.metrics][:MOST_METRICS]
+    metrics = [*(metrics or shows.metrics)][:MOST_METRICS]
     wanted = rows[rows["metric"].isin(metrics) & rows["value"].notna()]
     wanted = _named(wanted, shows)
     decimals = 3 if shows.lower else 1
@@ -204,10 +205,10 @@ def title_of(lines: Sequence[dots.Line]) -> str:
     models = (dots.SMALL, dots.BIG)
     asked = [line for line in lines if any(dot.who in models for dot in line.dots)]
     line = next(iter(asked or [line for line in lines if line.dots] or lines))
-    parts = [
-        _number(dot.value) if dot.name and dot.name in line.label else f"{_number(dot.value)} {_by(dot)}"
-        for dot in line.dots
-    ]
+    made: dict[str, list[float]] = {}
+    for dot in line.dots:
+        made.setdefault("" if dot.name and dot.name in line.label else f" {_by(dot)}", []).append(dot.value)
+    parts = ["–".join(map(_number, sorted({min(values), max(values)}))) + who for who, values in made.items()]
     parts += [f"{_number(line.paper)} in the paper"] if line.paper is not None else []
     return f"{line.label}: {', '.join(parts)}"
 

@@ -16,6 +16,7 @@ SHORT = (
     "0_tour",
     "figure2_example_run",
     "figure3_anatomy",
+    "figure3_complexity",
     "held_out",
     "table1_mdp_objects",
     "table1_reward_prediction",
