@@ -20,6 +20,7 @@ SHORT = (
     "held_out",
     "table1_mdp_objects",
     "table1_reward_prediction",
+    "table1_travel",
     "table2_travelplanner",
     "table3_assistantbench",
     "table3_benchmark",
