@@ -179,6 +179,7 @@ def _named(rows: pd.DataFrame, shows: Shows) -> pd.DataFrame:
 def _line(method: str, rows: pd.DataFrame) -> dots.Line:
     published = rows[rows["evidence"] == "published"]
     made = rows[rows["evidence"] != "published"].sort_values("n", kind="stable", ascending=False)
+    made = made[made["n"] != 1] if any(made["n"] != 1) else made  # one task says nothing
     made = made.assign(model=made["backbone"].map(_model)).drop_duplicates(["model", "evidence"])  # the most tasks
     values = [
         dots.Dot(
