@@ -18,6 +18,7 @@ SHORT = (
     "figure3_anatomy",
     "figure3_complexity",
     "held_out",
+    "llm_networks",
     "read_loops",
     "table1_mdp_objects",
     "table1_reward_prediction",
