@@ -20,6 +20,7 @@ SHORT = (
     "held_out",
     "llm_networks",
     "read_loops",
+    "recipe_generator",
     "table1_mdp_objects",
     "table1_reward_prediction",
     "table1_travel",
