@@ -123,15 +123,23 @@ def table(notebook: str, rows: pd.DataFrame, metrics: Sequence[str] = ()) -> Sho
     wanted = _named(wanted, shows)
     decimals = 3 if shows.lower else 1
     lines: dict[tuple[str, str], dict[str, str]] = {}
+    counts: dict[tuple[str, str], dict[str, float]] = {}
     for row in wanted.sort_values("n", kind="stable", na_position="first").to_dict("records"):
         answered = _published(row) if row["evidence"] == "published" else _answered(row)
         line = lines.setdefault((row["method"], answered), dict.fromkeys(("n", *metrics), EMPTY))
+        answered = f"paper ({row['backbone']})" if row["evidence"] == "published" else _answered(row)
+        line = lines.setdefault((row["method"], answered), dict.fromkeys(metrics, EMPTY))
         line[row["metric"]] = tables.with_interval(row, decimals)
-        line["n"] = EMPTY if math.isnan(row["n"]) else str(int(row["n"]))
+        counts.setdefault((row["method"], answered), {})[row["metric"]] = row["n"]
     # Of several runs of one model the one with the most tasks was written last, and is kept.
     order = {name: index for index, name in enumerate(wanted["method"].drop_duplicates())}
     keys = sorted(lines, key=lambda key: order[key[0]])
-    frame = pd.DataFrame([{"method": key[0], "answered by": key[1], **lines[key]} for key in keys])
+    frame = pd.DataFrame(
+        [
+            {"method": key[0], "answered by": key[1], "n": tables.span(pd.Series(counts[key])), **lines[key]}
+            for key in keys
+        ]
+    )
     return tables.shown(frame.head(MOST_ROWS), decimals)
 
 
@@ -161,6 +169,7 @@ def lines_of(shows: Shows, metric: str, notebook: str, stored: Stored) -> list[d
     rows = rows[(rows["metric"] == metric) & rows["value"].notna()]
     rows = _named(rows, shows)
     lines = [_line(str(method), group) for method, group in rows.groupby("method", sort=False)]
+    lines = [line for line in lines if line.paper is not None or any(dot.n != 1 for dot in line.dots)]
     chosen = sorted(lines, key=lambda line: not line.dots)[:MOST_LINES]
     return [line for line in lines if line in chosen] + _null(shows.metrics[metric], shows.lower, stored)
 

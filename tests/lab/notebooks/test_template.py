@@ -17,6 +17,7 @@ SHORT = (
     "figure2_example_run",
     "figure3_anatomy",
     "figure3_complexity",
+    "figure4_runtime",
     "held_out",
     "llm_networks",
     "read_loops",
