@@ -126,8 +126,6 @@ def table(notebook: str, rows: pd.DataFrame, metrics: Sequence[str] = ()) -> Sho
     counts: dict[tuple[str, str], dict[str, float]] = {}
     for row in wanted.sort_values("n", kind="stable", na_position="first").to_dict("records"):
         answered = _published(row) if row["evidence"] == "published" else _answered(row)
-        line = lines.setdefault((row["method"], answered), dict.fromkeys(("n", *metrics), EMPTY))
-        answered = f"paper ({row['backbone']})" if row["evidence"] == "published" else _answered(row)
         line = lines.setdefault((row["method"], answered), dict.fromkeys(metrics, EMPTY))
         line[row["metric"]] = tables.with_interval(row, decimals)
         counts.setdefault((row["method"], answered), {})[row["metric"]] = row["n"]
