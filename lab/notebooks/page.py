@@ -19,6 +19,7 @@ from lab.results.display import Shown
 from lab.results.exports import EMPTY
 from lab.results.plots import FEW
 from lab.results.stored import COMMITTED, FLOOR, Stored
+from lab.runs.study_results import NO_HEADLINE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,33 +105,39 @@ def this_run(notebook: str, *runs: Any) -> Markdown:
     plots.style()
     changed = [*expected.changed(notebook)]
     first = f"**This run**, with {', '.join(changed)}:" if changed else "**This run**:"
-    lines = [line for run in runs for line in run.answer().splitlines()]
+    lines = [line for run in runs for line in run.answer().splitlines() if NO_HEADLINE not in line]
     return Markdown("\n".join([first, "", *(f"- {line}" for line in lines)]))
 
 
-def table(notebook: str, rows: pd.DataFrame) -> Shown:
+def table(notebook: str, rows: pd.DataFrame, metrics: Sequence[str] = ()) -> Shown:
     """One row a method and who answered it, at most MOST_METRICS metrics: the table of a notebook's page.
 
     rows: a results table, of this run beside the paper and recordings (`Results.beside_published`). n, run and evidence
-    are in the files and in the folded tables.
+    are in the files and in the folded tables. metrics: by default those of the key figure.
     """
     import pandas as pd
 
     shows = next(item.shows for item in _items(notebook) if item.shows)
-    metrics = [*shows.metrics][:MOST_METRICS]
+    metrics = [*(metrics or shows.metrics)][:MOST_METRICS]
     wanted = rows[rows["metric"].isin(metrics) & rows["value"].notna()]
     wanted = _named(wanted, shows)
     decimals = 3 if shows.lower else 1
     lines: dict[tuple[str, str], dict[str, str]] = {}
+    counts: dict[tuple[str, str], dict[str, float]] = {}
     for row in wanted.sort_values("n", kind="stable", na_position="first").to_dict("records"):
         answered = _published(row) if row["evidence"] == "published" else _answered(row)
-        line = lines.setdefault((row["method"], answered), dict.fromkeys(("n", *metrics), EMPTY))
+        line = lines.setdefault((row["method"], answered), dict.fromkeys(metrics, EMPTY))
         line[row["metric"]] = tables.with_interval(row, decimals)
-        line["n"] = EMPTY if math.isnan(row["n"]) else str(int(row["n"]))
+        counts.setdefault((row["method"], answered), {})[row["metric"]] = row["n"]
     # Of several runs of one model the one with the most tasks was written last, and is kept.
     order = {name: index for index, name in enumerate(wanted["method"].drop_duplicates())}
     keys = sorted(lines, key=lambda key: order[key[0]])
-    frame = pd.DataFrame([{"method": key[0], "answered by": key[1], **lines[key]} for key in keys])
+    frame = pd.DataFrame(
+        [
+            {"method": key[0], "answered by": key[1], "n": tables.span(pd.Series(counts[key])), **lines[key]}
+            for key in keys
+        ]
+    )
     return tables.shown(frame.head(MOST_ROWS), decimals)
 
 
@@ -160,6 +167,7 @@ def lines_of(shows: Shows, metric: str, notebook: str, stored: Stored) -> list[d
     rows = rows[(rows["metric"] == metric) & rows["value"].notna()]
     rows = _named(rows, shows)
     lines = [_line(str(method), group) for method, group in rows.groupby("method", sort=False)]
+    lines = [line for line in lines if line.paper is not None or any(dot.n != 1 for dot in line.dots)]
     chosen = sorted(lines, key=lambda line: not line.dots)[:MOST_LINES]
     return [line for line in lines if line in chosen] + _null(shows.metrics[metric], shows.lower, stored)
 
@@ -178,6 +186,7 @@ def _named(rows: pd.DataFrame, shows: Shows) -> pd.DataFrame:
 def _line(method: str, rows: pd.DataFrame) -> dots.Line:
     published = rows[rows["evidence"] == "published"]
     made = rows[rows["evidence"] != "published"].sort_values("n", kind="stable", ascending=False)
+    made = made[made["n"] != 1] if any(made["n"] != 1) else made  # one task says nothing
     made = made.assign(model=made["backbone"].map(_model)).drop_duplicates(["model", "evidence"])  # the most tasks
     values = [
         dots.Dot(
@@ -204,10 +213,10 @@ def title_of(lines: Sequence[dots.Line]) -> str:
     models = (dots.SMALL, dots.BIG)
     asked = [line for line in lines if any(dot.who in models for dot in line.dots)]
     line = next(iter(asked or [line for line in lines if line.dots] or lines))
-    parts = [
-        _number(dot.value) if dot.name and dot.name in line.label else f"{_number(dot.value)} {_by(dot)}"
-        for dot in line.dots
-    ]
+    made: dict[str, list[float]] = {}
+    for dot in line.dots:
+        made.setdefault("" if dot.name and dot.name in line.label else f" {_by(dot)}", []).append(dot.value)
+    parts = ["–".join(map(_number, sorted({min(values), max(values)}))) + who for who, values in made.items()]
     parts += [f"{_number(line.paper)} in the paper"] if line.paper is not None else []
     return f"{line.label}: {', '.join(parts)}"
 

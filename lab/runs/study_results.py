@@ -204,8 +204,15 @@ def answers() -> tuple[str, ...]:
 
 def _sentences(results: Results, benchmark: str, rows: pd.DataFrame, contrasts: pd.DataFrame) -> str:
     study, headline = results.of_study, results.of_study.headline_of(benchmark)
-    sized = rows["metric"].str.startswith(f"{headline}, ")  # a row a size of the problem
-    own = rows[(rows["metric"] == headline) | sized]
+    own = rows[rows["metric"] == headline]
+    if own.empty and study.metrics and any(rows["metric"].str.startswith(f"{headline}, ")):  # a row a size: all sizes
+        pooled = (
+            row
+            for condition in results.setup.methods_of(benchmark)
+            for row in by_metrics(results, benchmark, condition)
+        )
+        own = tables.table(pooled).assign(data=results.setup.data_of(benchmark))
+        own = own[own["metric"] == headline]
     if own.empty:
         return f"{benchmark}: {NO_HEADLINE}."
     decimals, texts = study.decimals, []

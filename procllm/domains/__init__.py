@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,7 @@ class Domain:
         """The files of this domain's workspace."""
         return paths(self.solver, bool(self.tools_specification))
 
-    @property
+    @cached_property
     def network(self) -> Network:
         """The hand-made network, checked. Raises BadNetwork."""
         return read(self.human, self.paths)

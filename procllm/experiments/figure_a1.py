@@ -27,6 +27,12 @@ def answering(engine: str, others: Mapping[str, str] | None = None) -> Backbone:
     return connected(str(engines.routed(engine, others or {}, OPERATORS, "the episode")))
 
 
+def request(instance: Instance) -> pd.DataFrame:
+    """The request as the agent reads it, a row a line."""
+    lines = [(line,) for line in instance.request.splitlines() if line]
+    return readable(lines, ["request"])
+
+
 def steps(trajectory: Trajectory, choice: engines.Engine) -> pd.DataFrame:
     """The episode, an iteration a row. choice: the engine that answered; of a replay, the recorded one."""
 

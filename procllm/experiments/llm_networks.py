@@ -14,6 +14,7 @@ from lab.results.outcomes import Judgement
 from lab.runs import collecting, experiment
 from lab.runs.experiment import Experiment
 from lab.runs.run import Episode
+from procllm import effects
 from procllm.conditions import LLM
 from procllm.domains import NAMES, domain
 from procllm.generation import PLANNING, Made, make
@@ -100,6 +101,14 @@ def overview(makings: Makings) -> pd.DataFrame:
 
     lines = map(_line, makings.made.values())
     return pd.DataFrame(lines).assign(evidence="measured", backbone=makings.backbone)
+
+
+def beside_rules(makings: Makings) -> pd.DataFrame:
+    """`overview`, with how many tasks of each network have an effect that rules cannot check."""
+    networks = {domain(name): made.network for name, made in makings.made.items() if made.network}
+    unread = {of.title: len(effects.unread(of, network)) for of, network in networks.items()}
+    table = overview(makings)
+    return table.assign(**{"tasks that rules cannot check": table["domain"].map(unread)})
 
 
 def _line(made: Made) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from procllm.studies.conditions import BLOCKS, HUMAN, LLM, LLM_PAPER, NONE, PLACEBO, TITLES, UNITS, declared
+from lab.runs.study_results import Results
+from procllm.studies.conditions import BLOCKS, HUMAN, LLM, LLM_PAPER, NONE, PLACEBO, SUCCESS, TITLES, UNITS, declared
 from procllm.studies.outcomes import bars, by_size
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ SIZES = {
     "blocks": ((3, 2), (5, 3), (7, 5), (9, 6)),  # b starting blocks, h high goal stack
     "units": ((5, 3), (10, 6), (15, 9), (20, 12)),  # n units a group, k units at each of three neighbours
 }
+NAMED = {"success, b=9": f"{SUCCESS.title.format(benchmark=BLOCKS)}, b=9, h=6"}  # §5's only number -> our metric
 STUDY = declared(
     "procllm-figure3",
     [BLOCKS, UNITS],
@@ -31,6 +33,17 @@ def sized(blocks: Sequence[Any], units: Sequence[Any], **options: Any) -> dict[s
     """Benchmarks and options of a trial with these sizes; a domain without sizes is not played."""
     sizes = {"blocks": blocks, "units": units}
     return {"benchmarks": [TITLES[name] for name, of in sizes.items() if of], "options": {**sizes, **options}}
+
+
+def beside_published(runs: Iterable[Results]) -> pd.DataFrame:
+    """The numbers of the paper's text, these runs' rows, and those of recordings."""
+    rows = STUDY.beside_published(*(run.frame() for run in runs)).replace({"metric": NAMED})
+    return rows[rows["metric"].str.startswith("success, ")].reset_index(drop=True)
+
+
+def largest(results: pd.DataFrame) -> list[str]:
+    """The metric of each domain's last size."""
+    return [*{metric.split(", ")[1]: metric for metric in results["metric"]}.values()]
 
 
 def draw(results: pd.DataFrame) -> Figure:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from lab.results import tables
+from lab.runs.study import Settings
 from lab.runs.study_results import Results
+from lab.runs.trial import Trial
 from procllm.experiments.episodes import trajectories
 from procllm.studies import outcomes
 from procllm.studies.conditions import (
@@ -101,6 +103,28 @@ def commands(runs: Iterable[Results]) -> pd.DataFrame:
         origin = {"n": len(run.episodes), "evidence": run.evidence, "backbone": run.backbone}
         rows.append({"domain": ", ".join(run.setup.datasets), **counts, **origin})
     return pd.DataFrame(rows)
+
+
+def narrowed(engine: str, noise: Sequence[float], limit: int, options: Settings) -> list[Trial]:
+    """Trials of narrowed actions and other verifiers, of at most 20 instances: by the engine where it is another than
+    rules, by rules with each level of noise, and by nobody who thinks.
+    """
+    played = [name for name in STUDY.names() if name not in (EXTENDED.name, NONE.name)]
+    asked = [*([engine] if engine != "rules" else []), *(f"rules@{level:g}" for level in noise)]
+    asked_of = [(name, played) for name in asked] + [("random", played[1:])]
+    return [
+        STUDY.trial(name, conditions=conditions, limit=min(limit, 20), options=options) for name, conditions in asked_of
+    ]
+
+
+def first_episode(run: Results) -> pd.DataFrame:
+    """The first episode of a run, a row a step."""
+    import pandas as pd
+
+    name, trajectory = next(iter(trajectories(run).items()))
+    about = {"episode": name, "ended": trajectory.ended, "evidence": run.evidence, "backbone": run.backbone}
+    steps = [{"task": s.task, "command": s.command or "malformed", "outcome": s.outcome} for s in trajectory.steps]
+    return pd.DataFrame(steps).assign(**about)
 
 
 layout = partial(outcomes.layout, keys=("domain", "condition"), of_n=True)  # a column a metric
