@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_ANSWERED = 4  # claims in an answer box; the others are on the scoreboard
+MOST_REPORTED = 6  # numbers in the box of a notebook without claims
 AXES = {"%": "difference in points", "": "difference in the metric's own unit"}
 
 
@@ -265,8 +266,9 @@ def _reported(notebook: str) -> Iterator[str]:
     if report := stored.reported(notebook, stored.COMMITTED):
         for data in dict.fromkeys(map(report.data_of, report.values)):
             known = {name: value for name, value in report.values.items() if report.data_of(name) == data}
-            told = (f"{name} {value}" for name, value in known.items() if value is not None)
-            yield f"- {data} data: {'; '.join(told)}"
+            told = [f"{name} {value}" for name, value in known.items() if value is not None]
+            more = f"; {len(told) - MOST_REPORTED} more in the last cell" if len(told) > MOST_REPORTED else ""
+            yield f"- {data} data: {'; '.join(told[:MOST_REPORTED])}{more}"
 
 
 def headroom(recorded: pd.DataFrame, notebook: str = "") -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from lab.results import tables
 from lab.runs import recordings
 from lab.runs.budget import BudgetSpent
 from lab.runs.collecting import collect
-from lab.runs.experiment import Experiment
+from lab.runs.experiment import BadSetting, Experiment
 from lab.runs.run import Episode
 from lab.runs.study_results import Results, contrasts
 from lab.runs.trial import Trial
@@ -33,8 +34,9 @@ from procllm.experiments import figure_a1, llm_networks
 from procllm.experiments.episodes import MADE_BY, Episodes, network, trajectories
 from procllm.files import NOTES
 from procllm.generation import make
-from procllm.loop import play
+from procllm.loop import Samples, play
 from procllm.network import TOP, Method, Network
+from procllm.prompts import ACTING
 from procllm.studies import figure3, figure4, outcomes, read_loops, recipes, subtasks
 from procllm.studies.conditions import BLOCKS, TITLES, UNITS
 from procllm.studies.llm_networks import STUDY as EVERYWHERE
@@ -356,3 +358,40 @@ def test_a_kept_episode_is_told_with_what_each_command_was_asked_for(tmp_path: P
             asked = ["act", "verify"] if played.outcome in ("verified", "rejected") else ["act"]
             assert [each.operator for each in step.exchanges] == asked
             assert f"Task: {played.task}\n" in step.exchanges[0].messages[-1]["content"]
+
+
+def test_attempts_share_the_horizon_and_end_with_the_first_that_is_done(tmp_path: Path) -> None:
+    """Work hours, actions narrowed, programs verify: rules are done in the first attempt, a null model never is."""
+    from procllm.domains.hours import HOURS
+
+    how: dict[str, Any] = {
+        "own": HOURS,
+        "engines": {"check": "rules"},
+        "network": NONE,
+        "form": "narrowed",
+        "verified_by": "program",
+        "limit": 2,
+    }
+    for engine, done in (("rules", True), ("random", False)):
+        once, several = (collect(Episodes(engine=engine, horizon=40, attempts=n, **how)) for n in (1, 4))
+        for task, episode in several.episodes.items():
+            assert episode.result["success"] == done
+            assert episode.result["iterations"] == (once.episodes[task].result["iterations"] if done else 40)
+    with pytest.raises(BadSetting, match="attempts=11: from 1 to the horizon, 10"):
+        Episodes(horizon=10, attempts=11, **how).decided()
+
+
+def test_another_attempt_draws_other_samples() -> None:
+    question: tuple[Any, dict[str, Any]] = (ACTING, {"task": "a"})
+    first, again, other = Samples("x"), Samples("x"), Samples("x", 1)
+    assert first.next(*question) == again.next(*question) != other.next(*question)
+
+
+def test_a_report_is_right_only_with_every_sum_and_any_text_is_an_answer() -> None:
+    from procllm.domains.hours import added_up, check, instances
+
+    (problem,) = instances(1, people=2, entries=4)
+    right = added_up(problem.request)
+    assert check(problem, right).solved and check(problem, f"\n{right}\n\n").solved
+    wrong = check(problem, re.sub(r"\d+", "99", right))
+    assert wrong.parts == {"people": True, "sums": False} and not check(problem, "\x00").solved

@@ -11,35 +11,19 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from lab.notebooks import template
 from lab.notebooks.documents import committed, name_of, read
 
-# Those that have the form; the others are still to be rewritten.
-SHORT = (
-    "0_tour",
-    "figure2_example_run",
-    "figure3_anatomy",
-    "figure3_complexity",
-    "figure4_runtime",
-    "held_out",
-    "llm_networks",
-    "read_loops",
-    "recipe_generator",
-    "table1_mdp_objects",
-    "table1_reward_prediction",
-    "table1_travel",
-    "table2_travelplanner",
-    "table3_assistantbench",
-    "table3_benchmark",
-    "table4_scienceworld",
-    "table5_multihop",
-    "table6_ablation",
-    "validate_audit",
-    "figure4_walkthrough",
-    "figure5_ablations",
-    "table17_mcts_case",
-    "tables6to7_training",
+# Still to be rewritten: two of StateFactory, and those in which a reader builds or explores something.
+LONG = (
+    "ablate",
+    "claims",
+    "networks",
+    "reward_against_policy",
+    "table2_planning",
+    "your_own_benchmark",
+    "your_own_methods",
 )
 
 
-@pytest.mark.parametrize("path", [path for path in committed() if path.stem in SHORT], ids=name_of)
+@pytest.mark.parametrize("path", [path for path in committed() if path.stem not in LONG], ids=name_of)
 def test_a_notebook_is_a_short_computed_answer(path: Path) -> None:
     assert [*template.faults(read(path), name_of(path))] == []
 
