@@ -170,7 +170,7 @@ def filled(text: str, page: str = "README.md") -> str:
 
 
 def answered(notebook: NotebookNode, name: str) -> NotebookNode:
-    """A copy with the answer box of today behind the title; what is in no item of a paper, and no overview, has none."""
+    """A copy with the answer box of today behind the title; what is in no item of a paper and no overview has none."""
     listed = {item.notebook for paper in register.papers() for item in paper.items} | {*scoreboard.OVERVIEWS}
     clean = normalise(notebook)
     clean.cells = [cell for cell in clean.cells if TAG not in tags(cell)]
