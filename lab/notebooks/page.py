@@ -233,7 +233,7 @@ def _decimals(panels: Sequence[tuple[str, Sequence[dots.Line]]]) -> int:
 
 
 def _number(value: float) -> str:
-    return f"{value:.3f}" if 0 < value < 1 else f"{value:.1f}"
+    return f"{value:.3f}" if 0 < abs(value) < 1 else f"{value:.1f}"
 
 
 def _model(backbone: object) -> str:

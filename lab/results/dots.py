@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lab.models import engines
+from lab.results import tables
 from lab.results.plots import FEW
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def who(engine: str, evidence: str = "measured") -> str:
         return SIMULATED
     if engine in ("", "none"):
         return NOBODY
-    parsed = engines.parse(engine)
+    parsed = engines.parse(engine.removesuffix(tables.WITH_WORLD))
     if parsed.kinds.isdisjoint(engines.MODELS):
         return NOBODY if parsed.name in engines.NULLS else RULES
     return BIG if billions(engine) >= LARGE else SMALL

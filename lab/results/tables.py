@@ -38,6 +38,7 @@ COUNTED = ["backbone", "evidence", *COUNTS]
 SHARES = {f"{name} %": name for name in ("malformed", "truncated", "repaired")}
 PUBLISHED = ["table", "row_method", "backbone", "metric", "value", "source"]
 EVIDENCE = ("published", "measured", "simulated")
+WITH_WORLD = ", exact world model"  # of a label: the method looks ahead in the world itself, as no agent could
 
 Row = dict[str, Any]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 from lab.models import judges
 from lab.models.backbone import Ledger
+from lab.models.judges import Errors
 from lab.results import tables
 from lab.results.outcomes import Judgement
 from lab.results.statistics import cluster_bootstrap, cluster_contrast
@@ -130,6 +131,12 @@ class Results(experiment.Results[Setup]):
     def record(self, sitting: recordings.Sitting | None = None) -> None:
         """Save the run as a recording, if `python -m lab record` plays it: hashes and verdicts, and no text."""
         collecting.record(self, frame(self), collecting.costs(self), sitting)
+
+
+def rates(results: Results, reading: Reading = OF_SDP) -> Errors:
+    """The two error rates of the Validate that was audited, as shares."""
+    steps = counted(results.labels, reading)
+    return Errors(float(steps.certified[steps.wrong].mean()), float(steps.rejected[steps.right].mean()))
 
 
 class Counted(NamedTuple):

@@ -25,7 +25,10 @@ from matplotlib.figure import Figure
 from lab.models.judges import Errors
 from lab.results import plots
 from lab.runs.study import Metric, Study, register
-from sdp.studies.conditions import SDP
+from lab.runs.study_results import Results
+from sdp.experiments import audit
+from sdp.studies import table5
+from sdp.studies.conditions import SDP, WITHOUT_VALIDATE
 from sdp.studies.sweeps import erring, swept
 
 SIMULATED = {"data": "synthetic", "evidence": "simulated"}
@@ -102,6 +105,26 @@ def gaps(surface: pd.DataFrame, engine: str, errors: Mapping[str, Errors], **opt
     inside = [estimates.loc[judge, column] for judge, column in zip(judges, columns, strict=True)]
     played.insert(0, "judge", judges)
     return played.assign(interpolated=inside, off=inside - played["score"]).drop(columns=["certify", "reject", "calls"])
+
+
+NOISE = ("rules@0.6", "rules@0.8")  # the other operators' errors, which no audit says
+
+
+def beside(audited: audit.Results, *recorded: Results, limit: int = 0, workers: int = 0) -> pd.DataFrame:
+    """SDP without Validate less SDP, as Validate's audited error rates predict it, and as it was recorded.
+
+    audited: the audit of one model. A simulated Validate has its error rates, on synthetic questions, under each of
+    NOISE. recorded: runs of the same model with both conditions. Returns the columns of `Results.compare`. The
+    simulation does not know the model's other operators: compare sign and order of size.
+    """
+    engines = [erring(noise, audit.rates(audited)) for noise in NOISE]
+    asked: dict[str, Any] = {"benchmarks": DATASETS, "conditions": (SDP.name, WITHOUT_VALIDATE.name)}
+    simulated = (
+        table5.STUDY.run(engine=engine, data="synthetic", limit=limit, workers=workers, **asked) for engine in engines
+    )
+    compared = [run.compare() for run in (*simulated, *recorded)]
+    compared = [frame[frame["method"] == WITHOUT_VALIDATE.name] for frame in compared if len(frame)]
+    return pd.concat(compared, ignore_index=True)
 
 
 def grid(surface: pd.DataFrame) -> pd.DataFrame:

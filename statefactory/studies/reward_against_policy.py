@@ -17,7 +17,7 @@ import pandas as pd
 
 from agents.experiments import attempts
 from lab.results import tables
-from lab.results.ranks import rank_correlation
+from lab.results.ranks import LEVEL, rank_correlation
 from lab.results.statistics import bootstrap_mean, compare, holm, wilson
 from lab.runs import collecting
 from lab.runs.study_results import Results
@@ -237,6 +237,44 @@ def correlations(compared: Sequence[WorldComparison], seed: int = 0) -> pd.DataF
         tested = frame.index[(frame["among"] == among) & frame["p"].notna()]
         frame.loc[tested, "p (Holm)"] = holm(frame.loc[tested, "p"])
     return frame
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The rank correlations of `correlations`, for a notebook's page. data: of the attempts."""
+
+    frame: pd.DataFrame
+    data: str
+
+    @property
+    def of_predictors(self) -> pd.DataFrame:
+        """The rows without placebos."""
+        return self.frame[self.frame["among"] == "predictors"]
+
+    def answer(self) -> str:
+        """For each way of choosing: the range of rho over the worlds, and how many are beyond chance; a line each."""
+        lines = []
+        for when, worlds in self.of_predictors.groupby("when", sort=False):
+            values, corrected = worlds["rho"].dropna(), worlds["p (Holm)"] if "p (Holm)" in worlds else worlds["p"]
+            if len(values):
+                lines.append(
+                    f"{when}: Spearman's rho of distance and success {min(values):.2f} to {max(values):.2f} in "
+                    f"{len(values)} worlds; below 0, nearer rewards choose better; "
+                    f"{(corrected < LEVEL).sum()} beyond chance (p < {LEVEL} after Holm's correction)"
+                )
+        return "\n".join(lines)
+
+    def rows(self) -> pd.DataFrame:
+        """A results table: a row a world, a metric a way of choosing. n: predictors."""
+        return tables.table(
+            tables.row(
+                line.world, line.backbone, f"Spearman's rho, {line.when}", line.rho, evidence=line.evidence,
+                source=f"this run, {self.data} data, {line.tasks} tasks", n=line.n,
+                interval=(line.ci_low, line.ci_high),
+            )
+            for line in self.of_predictors.itertuples()
+            if not math.isnan(line.rho)
+        )  # fmt: skip
 
 
 def chance(compared: Sequence[WorldComparison]) -> dict[str, dict[str, float]]:

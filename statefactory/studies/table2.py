@@ -76,7 +76,7 @@ def successes(results: Results, world: str, condition: str) -> Iterator[tables.R
     prompted = f"world model: {results.who.of(PREDICT).label}"
     note = f", {'exact world model (privileged)' if exact else prompted}" if predicts else ""
     # No agent could look ahead so: what is measured is measured of the model together with it.
-    with_world = ", exact world model" if predicts and exact and results.by_a_model else ""
+    with_world = tables.WITH_WORLD if predicts and exact and results.by_a_model else ""
     yield tables.rate_row(
         condition, results.backbone_of(world, condition) + with_world, f"Success rate, {world}",
         int(sum(scores.values())), len(scores), evidence, f"this run, {setup.data} data{note}",

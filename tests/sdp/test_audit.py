@@ -25,7 +25,7 @@ from sdp.adapters.multihop import labelled
 from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY
 from sdp.experiments import audit
 from sdp.experiments.audit import CERTIFY, INFORMED, REJECT, WORTH, Reading, Setup
-from sdp.studies import validate_surface
+from sdp.studies import table5, validate_surface
 from sdp.studies.validate_surface import REDRAWN, REPEATED, VERDICTS
 from worlds.agentprocessbench import NEUTRAL, RIGHT, WRONG, judged, steps
 
@@ -162,6 +162,22 @@ def test_the_surface_falls_from_a_perfect_validate_and_holds_its_points() -> Non
     again = validate_surface.gaps(surface, "rules@0.7", {"0.0/0.5": corners["0.0/0.5"]}, limit=12, workers=1)
     assert again["off"].tolist() == [0, 0, 0, 0]
     assert list(validate_surface.grid(surface).columns[:4]) == ["dataset", "verdicts", "certify", "reject 0"]
+
+
+@pytest.mark.slow
+def test_what_audited_rates_predict_stands_beside_what_happened() -> None:
+    audited = collect(Setup(), show_progress=False)
+    certify, reject = audit.rates(audited, audit.PUBLISHED)
+    made = values(audit.frame(audited))
+    assert (100 * certify, 100 * reject) == (pytest.approx(made[CERTIFY]), pytest.approx(made[REJECT]))
+    conditions = ("SDP", "SDP without Validate")
+    happened = table5.STUDY.run(
+        engine="rules", data="synthetic", limit=2, benchmarks=("MuSiQue",), conditions=conditions
+    )
+    table = validate_surface.beside(audited, happened, limit=2, workers=1)
+    assert list(table["dataset"]) == ["HotpotQA", "MuSiQue"] * len(validate_surface.NOISE) + ["MuSiQue"]
+    assert list(table["evidence"]) == ["simulated"] * 4 + ["measured"]
+    assert set(table["method"]) == {"SDP without Validate"}
 
 
 def test_slopes_are_those_of_a_plane() -> None:

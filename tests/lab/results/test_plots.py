@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
-from lab.results import plots, tables
+from lab.results import dots, plots, tables
 from lab.results.text import LONGEST, drawable, fitted, flags, most_width, width, wrapped, wrapped_names
 from odd_texts import ODD
 
@@ -166,3 +166,18 @@ def test_a_name_is_cut_only_where_it_must() -> None:
     assert wrapped_names("take notes", 1.75, 9, 4) == ("take notes",)
     assert wrapped_names("", 1, 9, 4) == ()
     assert wrapped_names("i" * (LONGEST + 1), 100, 9, 4)[-1].endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("engine", "evidence", "who"),
+    [
+        ("oracle@0.6", "simulated", dots.SIMULATED),
+        ("none", "measured", dots.NOBODY),
+        ("first", "measured", dots.NOBODY),
+        ("rules", "measured", dots.RULES),
+        ("qwen2.5-coder-0.5b (local, openvino), Perceive: rules, exact world model", "measured", dots.SMALL),
+        ("gpt-4o", "measured", dots.BIG),
+    ],
+)
+def test_the_colour_of_a_dot_says_who_answered(engine: str, evidence: str, who: str) -> None:
+    assert dots.who(engine, evidence) == who

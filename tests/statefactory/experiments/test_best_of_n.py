@@ -157,6 +157,14 @@ def test_the_scatter_has_each_predictor_at_its_distance_and_its_success(
         assert far[SHORTEST][pair] ** 2 == pytest.approx(1 - distance**2)
     found = reward_against_policy.correlations(compared)
     assert set(found["n"]) == {3, 5}, "without placebos and with them; never the oracle"
+    ranks = reward_against_policy.Ranks(found, "synthetic")
+    alone = found[found["among"] == "predictors"].set_index("when")["rho"]
+    assert ranks.rows().set_index("metric")["value"].to_dict() == {
+        f"Spearman's rho, {when}": rho for when, rho in alone.dropna().items()
+    }
+    assert f"{END}: Spearman's rho of distance and success {alone[END]:.2f} to {alone[END]:.2f} in 1 worlds" in (
+        ranks.answer()
+    )
     figure = draw_policy(points, found, reward_against_policy.chance(compared))
     assert [panel.get_title().split("\n")[0] for panel in figure.axes] == [
         "BlocksWorld, at the end", "BlocksWorld, midway",
