@@ -167,7 +167,7 @@ def lines_of(shows: Shows, metric: str, notebook: str, stored: Stored) -> list[d
     rows = rows[(rows["metric"] == metric) & rows["value"].notna()]
     rows = _named(rows, shows)
     lines = [_line(str(method), group) for method, group in rows.groupby("method", sort=False)]
-    lines = [line for line in lines if line.paper is not None or any(dot.n != 1 for dot in line.dots)]
+    lines = [line for line in lines if line.paper or any(dot.n != 1 for dot in line.dots)]
     chosen = sorted(lines, key=lambda line: not line.dots)[:MOST_LINES]
     return [line for line in lines if line in chosen] + _null(shows.metrics[metric], shows.lower, stored)
 
@@ -195,7 +195,7 @@ def _line(method: str, rows: pd.DataFrame) -> dots.Line:
         for row in made.sort_values("model").itertuples()
     ]
     values.sort(key=lambda dot: dots.WHO.index(dot.who))
-    return dots.Line(method, tuple(values), float(published["value"].iloc[0]) if len(published) else None)
+    return dots.Line(method, tuple(values), tuple(published["value"].drop_duplicates()))
 
 
 def _null(benchmark: str, lower: bool, stored: Stored) -> list[dots.Line]:
@@ -217,7 +217,7 @@ def title_of(lines: Sequence[dots.Line]) -> str:
     for dot in line.dots:
         made.setdefault("" if dot.name and dot.name in line.label else f" {_by(dot)}", []).append(dot.value)
     parts = ["–".join(map(_number, sorted({min(values), max(values)}))) + who for who, values in made.items()]
-    parts += [f"{_number(line.paper)} in the paper"] if line.paper is not None else []
+    parts += [f"{' and '.join(map(_number, line.paper))} in the paper"] if line.paper else []
     return f"{line.label}: {', '.join(parts)}"
 
 

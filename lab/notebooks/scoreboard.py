@@ -227,8 +227,8 @@ def forest(shown: Sequence[Finding]) -> Figure:
 def _line(finding: Finding) -> dots.Line | None:
     """A claim's line; None where neither the paper nor this suite has a number."""
     here = finding.here if isinstance(finding.here, Interval) else None
-    paper = finding.paper if isinstance(finding.paper, (int, float)) else None
-    if here is None and paper is None:
+    paper = (finding.paper,) if isinstance(finding.paper, (int, float)) else ()
+    if here is None and not paper:
         return None
     made = dots.Dot(*here, dots.who(finding.model), finding.n) if here else None
     null, placebo = finding.null and finding.null[1].value, finding.placebo and finding.placebo.value

@@ -52,11 +52,11 @@ class Dot:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the figure. paper, null, placebo: values in the unit of the dots; None for none."""
+    """A line of the figure. paper: a value for each of its models. null, placebo: None for none; all in the dots' unit."""
 
     label: str
     dots: tuple[Dot, ...] = ()
-    paper: float | None = None
+    paper: tuple[float, ...] = ()
     null: float | None = None
     placebo: float | None = None
 
@@ -113,13 +113,14 @@ def _draw_line(axes: Axes, row: int, line: Line, decimals: int) -> None:
             axes.plot([dot.low, dot.high], [at, at], color=color, linewidth=1.8, zorder=2)
         axes.plot(dot.value, at, "o", color=color, markersize=size, zorder=3)
     # The placebo a little below, where it would hide the dot.
-    for name, value, at in ((NULL, line.null, row), (PLACEBO, line.placebo, row + APART), (PAPER, line.paper, row)):
+    for name, value, at in ((NULL, line.null, row), (PLACEBO, line.placebo, row + APART)):
         if value is not None:
             axes.plot(value, at, linestyle="none", zorder=4, **MARKS[name])
-    if line.paper is not None:
+    for index, value in enumerate(line.paper):
+        axes.plot(value, row, linestyle="none", zorder=4, **MARKS[PAPER])
         axes.annotate(
-            f"{line.paper:.{decimals}f}", (line.paper, row), (0, 7), textcoords="offset points", ha="center",
-            fontsize=POINTS - 1.5, color="0.15",
+            f"{value:.{decimals}f}", (value, row), (0, -15 if index % 2 else 7), textcoords="offset points",
+            ha="center", fontsize=POINTS - 1.5, color="0.15",
         )  # fmt: skip
 
 
@@ -137,7 +138,7 @@ def _legend(figure: Figure, lines: Sequence[Line]) -> None:
     handles += [
         Line2D([], [], linestyle="none", label=name, **MARKS[name])
         for name, attribute in drawn.items()
-        if any(getattr(line, attribute) is not None for line in lines)
+        if any(getattr(line, attribute) not in (None, ()) for line in lines)
     ]
     if handles:
         figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=POINTS)

@@ -22,7 +22,7 @@ from statefactory.planning.prompts import PREDICT, predict_prompt
 # As many official tasks as show the paper's differences, but of ScienceWorld, where a candidate costs a replay in a
 # Java process.
 LIMITS = {
-    "synthetic": {"AlfWorld": 6, "BlocksWorld": 20, "ScienceWorld": 1},
+    "synthetic": {"AlfWorld": 4, "BlocksWorld": 12, "ScienceWorld": 1},
     "official": {"AlfWorld": 0, "BlocksWorld": 100, "ScienceWorld": 20},
 }
 REACT = Condition("ReAct", WORLDS, recorded=True)

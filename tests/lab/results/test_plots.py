@@ -181,3 +181,10 @@ def test_a_name_is_cut_only_where_it_must() -> None:
 )
 def test_the_colour_of_a_dot_says_who_answered(engine: str, evidence: str, who: str) -> None:
     assert dots.who(engine, evidence) == who
+
+
+def test_each_model_of_a_paper_has_its_value_in_the_figure() -> None:
+    figure = dots.draw([("success, %", [dots.Line("Human-TN", (dots.Dot(50),), paper=(39.5, 11.6))])], "title")
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.texts] == ["39.5", "11.6"]
+    plt.close(figure)
