@@ -52,7 +52,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the figure. paper: a value for each of its models. null, placebo: None for none; all in the dots' unit."""
+    """A line of the figure, in the unit of the dots. paper: a value for each of its models. null, placebo: or None."""
 
     label: str
     dots: tuple[Dot, ...] = ()
