@@ -89,7 +89,7 @@ def figure(notebook: str, stored: Stored | None = None) -> Figure | None:
     while len(panels) > 1 and sum(len(lines) for _, lines in panels) > MOST_IN_FIGURE:
         panels.pop()  # the table has the other metrics
     if panels:
-        return dots.draw(panels, title_of(panels[0][1]), decimals=_decimals(panels))
+        return dots.draw(panels, title_of(*panels[0]), decimals=_decimals(panels))
     own = [finding for finding in scoreboard.findings(register.committed()) if finding.claim.notebook == notebook]
     own = [finding for finding in own if finding.on_a_model and finding.n >= FEW]
     return scoreboard.forest(own) if own else None
@@ -208,9 +208,16 @@ def _null(benchmark: str, lower: bool, stored: Stored) -> list[dots.Line]:
     return [dots.Line(f"null model: {best.side.condition} (n = {len(best.values)})", null=value)]
 
 
-def title_of(lines: Sequence[dots.Line]) -> str:
-    """The finding: the first method that a model answered, else the first, beside the paper's value."""
+def title_of(metric: str, lines: Sequence[dots.Line]) -> str:
+    """The finding: the first method that a model answered, else the first, beside the paper's value.
+
+    Where neither the paper nor a model has a value: the lowest and the highest method.
+    """
     models = (dots.SMALL, dots.BIG)
+    drawn = [(dot.value, line.label) for line in lines for dot in line.dots]
+    if len(drawn) > 1 and not any(line.paper or any(dot.who in models for dot in line.dots) for line in lines):
+        ends = (f"{_number(value)} ({label.strip()})" for value, label in (min(drawn), max(drawn)))
+        return f"{metric}: {' to '.join(ends)}"
     asked = [line for line in lines if any(dot.who in models for dot in line.dots)]
     line = next(iter(asked or [line for line in lines if line.dots] or lines))
     made: dict[str, list[float]] = {}

@@ -11,13 +11,11 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from lab.notebooks import template
 from lab.notebooks.documents import committed, name_of, read
 
-# Still to be rewritten: two of StateFactory, and those in which a reader builds or explores something.
+# Still to be rewritten: those in which a reader builds or explores something.
 LONG = (
     "ablate",
     "claims",
     "networks",
-    "reward_against_policy",
-    "table2_planning",
     "your_own_benchmark",
     "your_own_methods",
 )
