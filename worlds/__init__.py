@@ -2,7 +2,7 @@
 
     worlds.alfworld         household tasks: find a thing, clean, heat or cool it, put it somewhere
     worlds.assistantbench   questions that take searching and reading the web: AssistantBench, or synthetic ones
-    worlds.blocksworld      stack blocks until they stand as asked; PlanBench's problems, or random ones of any size
+    worlds.blocksworld      stack blocks until the goal holds; PlanBench's problems, or random ones of any size
     worlds.encyclopedia     no world: the vocabulary of the synthetic articles
     worlds.multihop         questions that take several paragraphs: HotpotQA and MuSiQue, given or to be searched
     worlds.scienceworld     primary school experiments in a simulated house; Java comes as a package

@@ -101,11 +101,11 @@ def _steps(folder: Path) -> dict[str, Step]:
 
 @cache
 def _judged(folder: Path) -> dict[str, dict[str, int | None]]:
-    known = {_letters(name): name for name in judges.published()}
+    judge_names = {_letters(name): name for name in judges.published()}
     labels: dict[str, dict[str, int | None]] = {name: {} for name in judges.published()}
     for row in _rows(folder / JUDGED):
         step_labels = {f"{row['id']}/{number}": label for number, label in row["step_labels"].items()}
-        labels[known[_letters(row["judge"])]].update(step_labels)
+        labels[judge_names[_letters(row["judge"])]].update(step_labels)
     return labels
 
 

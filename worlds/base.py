@@ -62,8 +62,7 @@ class World(Protocol):
         """Reset and play the actions; returns the answer to the reset, then one for each action.
 
         The world stays in the state after the last action. Classes that inherit from this one need not define it.
-        Raises what `reset` and `step` raise, such as WorldDied, and EpisodeOver if the episode ends before the last
-        action.
+        Raises what `reset` and `step` raise: WorldDied, and EpisodeOver for an action after the end of the episode.
         """
         return [self.reset(task), *map(self.step, actions)]
 

@@ -25,7 +25,7 @@ from worlds.randomness import randomness_kept
 
 @contextmanager
 def data_folder() -> Iterator[None]:
-    """Set ALFWORLD_DATA during an import: without it the package creates a folder in the user's home."""
+    """Have ALFWORLD_DATA set during an import: without it the package creates a folder in the user's home."""
     # The package sets the variable as well, so it has to be removed afterwards.
     before = os.environ.get("ALFWORLD_DATA")
     os.environ["ALFWORLD_DATA"] = before or tempfile.gettempdir()

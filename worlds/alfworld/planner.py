@@ -56,8 +56,8 @@ def way(domain: str, problem: str, appliance: str | None, facts: Iterable[Fact])
 
 
 def sections_of(problem: str) -> Sections:
-    named = {section[0]: section[1:] for section in parsed(problem)[1:]}
-    return Sections(dict(typed(named[":objects"])), named[":init"], named[":goal"][0])
+    by_name = {section[0]: section[1:] for section in parsed(problem)[1:]}
+    return Sections(dict(typed(by_name[":objects"])), by_name[":init"], by_name[":goal"][0])
 
 
 def parsed(text: str) -> Expression:

@@ -125,7 +125,7 @@ def objects(scene: Scene) -> Iterator[str]:
         yield f"{name}Type - rtype"
     yield from (f"{spelt(thing)} - object" for thing in scene.places)
     yield from (f"{spelt(receptacle)} - receptacle" for receptacle in scene.receptacles)
-    yield from (f"{spelt(place)} - location" for place in (*locations(scene).values(), START))
+    yield from (f"{spelt(location)} - location" for location in (*locations(scene).values(), START))
 
 
 def facts(scene: Scene) -> Iterator[str]:
@@ -238,11 +238,13 @@ def candidates(task_type: str, scene: Scene) -> Iterator[Goal]:
         if thing not in treatable if tool else thing == LAMP:
             continue
         same_kind = scene.of_kind(thing)
-        for place in scene.receptacle_kinds():
+        for receptacle in scene.receptacle_kinds():
             # A thing to clean, heat or cool may start in its target receptacle: it has to leave and come back.
-            unsolved = place != tool if tool else not any(kind(scene.places[item]) == place for item in same_kind)
-            if holds(place, thing) and unsolved and len(same_kind) >= needed:
-                yield Goal(thing, place)
+            unsolved = (
+                receptacle != tool if tool else not any(kind(scene.places[item]) == receptacle for item in same_kind)
+            )
+            if holds(receptacle, thing) and unsolved and len(same_kind) >= needed:
+                yield Goal(thing, receptacle)
 
 
 def goal_text(task_type: str, words: dict[str, str]) -> str:

@@ -164,10 +164,10 @@ def unified(placeholders: Sequence[str], entities: Sequence[str], bound: Names) 
     """`bound`, extended so that the placeholders stand for the entities; None if that is impossible."""
     new: dict[str, str] = {}
     for placeholder, entity in zip(placeholders, entities, strict=True):
-        known = bound.get(placeholder) or new.get(placeholder)
-        if known is None and entity not in bound.values() and entity not in new.values():
+        current = bound.get(placeholder) or new.get(placeholder)
+        if current is None and entity not in bound.values() and entity not in new.values():
             new[placeholder] = entity
-        elif known != entity:
+        elif current != entity:
             return None
     return {**bound, **new}
 

@@ -90,5 +90,5 @@ class AssistantBenchQuestions(Benchmark):
     def injected(self, pages: Iterable[str]) -> int:
         """How many of these pages of the synthetic web have injected text; 0 on any other web."""
         web = self.world().web
-        known = web.resources if isinstance(web, Site) else {}
-        return sum(url in known and known[url].fault in INJECTED for url in pages)
+        resources = web.resources if isinstance(web, Site) else {}
+        return sum(url in resources and resources[url].fault in INJECTED for url in pages)

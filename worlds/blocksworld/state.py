@@ -221,9 +221,9 @@ def read_action(text: str, blocks: Sequence[str]) -> Action | None:
     Does not check whether the action is possible.
     """
     words = " ".join(text.split()).lower().removesuffix(".").rstrip()
-    named = {block_name(block).lower(): block for block in blocks}
+    by_name = {block_name(block).lower(): block for block in blocks}
     for name, pattern in PATTERNS.items():
         if match := pattern.fullmatch(words):
-            known = [named[word] for word in match.groups() if word in named]
-            return Action(name, *known) if len(known) == len(match.groups()) else None
+            action_blocks = [by_name[word] for word in match.groups() if word in by_name]
+            return Action(name, *action_blocks) if len(action_blocks) == len(match.groups()) else None
     return None

@@ -69,9 +69,9 @@ def questions(folder: Path, dataset: str) -> dict[str, list[Question]]:
         question = question_of(row, number, dataset, contexts.get(name_of(row)), corpus_evidence)
         by_evidence[question.task.evidence].append(question)
     if dataset == "hotpotqa" and (folder / WHOLE_SPLIT).exists():
-        known = {row["dev_index"] for row in question_rows}
+        annotated = {row["dev_index"] for row in question_rows}
         for number, row in enumerate(rows(folder / WHOLE_SPLIT, {"dev_index", *QA})):
-            if row["dev_index"] not in known:
+            if row["dev_index"] not in annotated:
                 by_evidence["question_only"].append(question_of(row, number, dataset, None, corpus_evidence))
     return {evidence: of_class for evidence, of_class in by_evidence.items() if of_class}
 
@@ -83,13 +83,13 @@ class Evidence:
         self, folder: Path, dataset: str, asked: list[Mapping[str, Any]], contexts: Mapping[Any, Mapping[str, Any]]
     ) -> None:
         # In MuSiQue many paragraphs share a title; in HotpotQA a title has one paragraph.
-        wanted = {pid for row in asked for pid in row["gold_pids"] or ()}
-        wanted |= {paragraph["pid"] for row in contexts.values() for paragraph in row.get("paragraphs", ())}
+        paragraph_ids = {pid for row in asked for pid in row["gold_pids"] or ()}
+        paragraph_ids |= {paragraph["pid"] for row in contexts.values() for paragraph in row.get("paragraphs", ())}
         titles = {title for row in contexts.values() for title, _ in row.get("context", ())}
         self.by_id: dict[str, Paragraph] = {}
         self.by_title: dict[str, Paragraph] = {}
         for row in rows(folder / f"{dataset}_corpus.jsonl.gz", CORPUS):
-            if row["pid"] in wanted:
+            if row["pid"] in paragraph_ids:
                 self.by_id[row["pid"]] = Paragraph(row["title"], row["text"])
             if row["title"] in titles:
                 self.by_title[row["title"]] = Paragraph(row["title"], row["text"])

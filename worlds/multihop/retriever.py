@@ -82,10 +82,10 @@ class Retriever:
         """
         word_numbers = self.known(query)
         first = self.by_title(query, word_numbers, k) if titles else []
-        named = {number for number, _ in first}
-        others = [pair for pair in self.by_content(word_numbers, k) if pair[0] not in named]
+        titled = {number for number, _ in first}
+        others = [pair for pair in self.by_content(word_numbers, k) if pair[0] not in titled]
         return [
-            SearchResult(number, self.texts[number], score, number in named) for number, score in (first + others)[:k]
+            SearchResult(number, self.texts[number], score, number in titled) for number, score in (first + others)[:k]
         ]
 
     def by_content(self, known: list[int], k: int) -> list[tuple[int, float]]:

@@ -256,7 +256,7 @@ def unreal_item(day: Day, listings: Listings) -> Check | None:
 
 
 def not_absent(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
-    """The plan has the requested numbers of days and cities, and each day's required fields; half of all are filled."""
+    """All requested days and cities are planned, with each day's required fields; half of all fields are filled."""
     return (
         wrong_days(task, days)
         or wrong_city_number(task, days)

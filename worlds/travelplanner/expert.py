@@ -53,8 +53,8 @@ def cheapest_menus(restaurants: Sequence[Restaurant], cuisines: Sequence[str], m
         for count in range(most - 1, -1, -1):
             for mask, menu in menus[count].items():
                 extended = Menu(menu.cost + row.average_cost, (*menu.rows, row))
-                known = menus[count + 1].get(mask | offered)
-                if known is None or extended.cost < known.cost:
+                current = menus[count + 1].get(mask | offered)
+                if current is None or extended.cost < current.cost:
                     menus[count + 1][mask | offered] = extended
     return menus
 

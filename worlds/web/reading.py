@@ -8,7 +8,7 @@ from lab.machine.doctor import INSTALL
 
 LONGEST = 20_000  # characters of a page that an agent gets; more would not fit into a prompt
 LONGEST_TITLE = 300
-MOST_ELEMENTS = 20_000  # of a page for trafilatura, whose time grows with their square: 1 s for a row of so many cells
+MOST_ELEMENTS = 20_000  # larger pages skip trafilatura, whose time is quadratic: 1 s for a table row of so many cells
 LITTLE = 200  # characters; if less is extracted, all text of the page is taken
 
 

@@ -110,8 +110,8 @@ class Serper:
 @cache
 def opener(address: str) -> OpenerDirector:
     """The opener for an address, cached since it takes 10 ms to make. Requests to this machine bypass the proxy."""
-    here = urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost")
-    return build_opener(SameAddress, *([ProxyHandler({})] if here else []))
+    is_local = urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost")
+    return build_opener(SameAddress, *([ProxyHandler({})] if is_local else []))
 
 
 def hits(answer: dict[str, Any]) -> list[Hit]:

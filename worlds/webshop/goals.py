@@ -65,7 +65,7 @@ def draw_goal(instruction: Instruction, catalogue: Catalogue, seed: int) -> tupl
         chosen = {name: rng.choice(product.options[name]) for name in sorted(product.options)}
         text += " with " + ", and ".join(f"{name}: {value}" for name, value in chosen.items()) if chosen else ""
         options = tuple(chosen.values())
-    # The wording is the official engine's; `expert.PRICE` matches it.
+    # The wording is the official engine's; the expert removes it by `expert.PRICE`.
     if cap != NO_CAP:
         text += f", and price lower than {cap:.2f} dollars"
     return text, Goal(product, instruction.attributes, options, cap)

@@ -4,8 +4,8 @@ The benchmark's files are on Google Drive, at the addresses in its setup script.
 products: the products, and 415 template instructions with the attributes that they request. The third has the
 instructions written by people; 13 of them are about these products.
 
-The 12,087 instructions of the whole benchmark (`human_goals`) are texts only and refer to 1.18 million products, nearly
-all absent here. They cannot be scored, so they are only examples of how people ask.
+The 12,087 instructions of the whole benchmark (`human_goals`) are texts only. They are for a shop of 1.18 million
+products, nearly all absent here, so they cannot be scored and are only examples of how people ask.
 """
 
 from __future__ import annotations

@@ -70,8 +70,8 @@ def is_noun(word: str) -> bool:
 
 
 class Score(NamedTuple):
-    """The parts of a reward. kind: type score, in {0, 0.1, 0.5, 1}. attributes, options, price: which of the `asked`
-    requirements the purchase meets.
+    """The parts of a reward. kind: type score, in {0, 0.1, 0.5, 1}. attributes, options: how many requested ones match.
+    price: whether it is within the cap. asked: the number of requirements.
     """
 
     kind: float
@@ -130,7 +130,7 @@ def options_found(chosen: Iterable[str], asked: Iterable[str]) -> int:
     Only values are compared, also for template instructions, whose goals the official engine stores as name and value.
     """
     values = tuple(chosen)
-    return sum(any(same_option(value, wanted) for value in values) for wanted in asked)
+    return sum(any(same_option(value, requested) for value in values) for requested in asked)
 
 
 def same_option(value: str, wanted: str) -> bool:

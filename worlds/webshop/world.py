@@ -228,11 +228,11 @@ class WebShop(ListingWorld):
         """The text to click: for `item - TITLE` and `item - ID` the id of that product, if it is on the page."""
         if visit.place != "results" or not text.startswith(BY_NAME):
             return text
-        wanted = text.removeprefix(BY_NAME).strip()
+        name_or_id = text.removeprefix(BY_NAME).strip()
         first = (visit.number - 1) * RESULTS_A_PAGE
         page = visit.results[first : first + RESULTS_A_PAGE]
-        ids = (product.asin.lower() for product in page if product.name.strip().lower() == wanted)
-        return next(ids, wanted)
+        ids = (product.asin.lower() for product in page if product.name.strip().lower() == name_or_id)
+        return next(ids, name_or_id)
 
     def _press(self, visit: Visit, button: str) -> None:
         if button == BACK:
