@@ -101,11 +101,11 @@ def lengths(problem: BlocksProblem) -> range:
 
 def must_move(problem: BlocksProblem) -> set[str]:
     """Blocks that are not in their goal position, or are above such a block; without the one in the hand."""
-    under = supports(problem.start)
+    below = supports(problem.start)
     moving = {
         fact[1]
         for fact in problem.goal
-        if fact[0] in ("on", "ontable") and fact[1] in under and under[fact[1]] != (fact[2] if fact[2:] else None)
+        if fact[0] in ("on", "ontable") and fact[1] in below and below[fact[1]] != (fact[2] if fact[2:] else None)
     }
     for tower in problem.start.towers:
         for index, block in enumerate(tower):

@@ -206,7 +206,7 @@ def scored(postings: Any, lengths: np.ndarray) -> np.ndarray:
     scores = np.empty(postings.nnz, np.float32)
     for low in range(0, postings.nnz, AT_ONCE):
         part = slice(low, low + AT_ONCE)
-        times = postings.data[part]
+        counts = postings.data[part]
         of_word = np.repeat(rarity, np.diff(np.clip(postings.indptr, low, low + AT_ONCE)))
-        scores[part] = of_word * times / (weight[postings.indices[part]] + times)
+        scores[part] = of_word * counts / (weight[postings.indices[part]] + counts)
     return scores

@@ -128,8 +128,8 @@ def single_task(name: str, variation: int, engine: Simulator) -> ScienceTask:
 def _rows(split: str, engine: Simulator) -> list[tuple[str, int, str]]:
     rows = []
     for name in names():
-        sets = engine.variations(name)
-        chosen = sets[split] if split in PACKAGE_SPLITS else sets["test"][:PROTOCOL_VARIATIONS]
+        by_split = engine.variations(name)
+        chosen = by_split[split] if split in PACKAGE_SPLITS else by_split["test"][:PROTOCOL_VARIATIONS]
         rows += [
             (name, number, goal)
             for number, goal in zip(chosen, engine.goals(name, chosen, name in SHUFFLED), strict=True)

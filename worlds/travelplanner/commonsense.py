@@ -183,7 +183,7 @@ def information_in_current_city(task: TripTask, days: Sequence[Day], listings: L
 
 def misplaced_item(day: Day, parts: Sequence[str]) -> Check | None:
     """Fails for the day's first item that lacks the required `parts` (cities, or letters of one city); else None."""
-    where = " or ".join(day.cities)
+    city_names = " or ".join(day.cities)
     missing = [part for part in parts if part not in day.text("transportation")]
     if day.text("transportation") and missing:
         return failed(
@@ -194,7 +194,7 @@ def misplaced_item(day: Day, parts: Sequence[str]) -> Check | None:
     for slot, text in items:
         # An empty attraction, such as between two semicolons, is checked like any other; an empty meal is not.
         if (text or slot == "attraction") and not any(part in text for part in parts):
-            return failed(f"day {day.number} {slot} {text!r} is not in {where}")
+            return failed(f"day {day.number} {slot} {text!r} is not in {city_names}")
     stay = day.text("accommodation")
     if stay and not parts:
         raise Unreadable(f"day {day.number}: current_city is empty")

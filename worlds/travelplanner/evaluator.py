@@ -77,8 +77,8 @@ def evaluate(
     allowed parties.
     """
     if not plan:  # a plan counts as delivered if it is truthy: an empty list is no plan, [{}] is one
-        nothing = failed("no plan was delivered")
-        return PlanVerdict(False, dict.fromkeys(COMMONSENSE, nothing), hard.unjudged(task, nothing.reason))
+        undelivered = failed("no plan was delivered")
+        return PlanVerdict(False, dict.fromkeys(COMMONSENSE, undelivered), hard.unjudged(task, undelivered.reason))
     checks: dict[str, CommonsenseCheck] = COMMONSENSE | {
         SANDBOX_CHECK: partial(information_in_sandbox, unknown_flights=unknown_flights)
     }

@@ -71,7 +71,8 @@ def convert(raw_folder: Path, out_folder: Path, report: Report = lambda line: No
                       for record in records]  # fmt: skip
         write_lines(out_folder / f"queries_{split}.jsonl.gz", records)
         write_lines(
-            out_folder / f"reference_{split}.jsonl.gz", filter(lambda r: r["reference_information"], references)
+            out_folder / f"reference_{split}.jsonl.gz",
+            filter(lambda record: record["reference_information"], references),
         )
         counts[split] = len(records)
         queries += records
