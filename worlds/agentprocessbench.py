@@ -1,7 +1,7 @@
-"""AgentProcessBench's HotpotQA slice: steps of a search agent, what people said of each, and what judges said.
+"""AgentProcessBench's HotpotQA slice: a search agent's steps with labels by people and by model judges.
 
 250 trajectories, five samples of each of 50 questions, with 734 labelled steps. The slice has no licence: it is read
-through `LAB_DATA`, and nothing of its text may be kept. Labels, ids and counts may.
+through `LAB_DATA`, and its text may not be stored; labels, ids and counts may.
 Source: AgentProcessBench, arXiv 2603.14465.
 """
 
@@ -24,12 +24,12 @@ from lab.models import judges
 
 NAME = "agentprocessbench"
 STEPS, JUDGED = "hotpotqa.jsonl.gz", "hotpotqa_judges.jsonl.gz"
-RIGHT, NEUTRAL, WRONG = 1, 0, -1  # what a label says of a step
+RIGHT, NEUTRAL, WRONG = 1, 0, -1  # labels of a step
 ANSWER = re.compile("<answer>(.*?)</answer>", re.DOTALL)
 
 
 class Page(NamedTuple):
-    """A paragraph that a search found."""
+    """A paragraph that a search returned."""
 
     title: str
     text: str
@@ -37,11 +37,11 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A turn of the agent, and what came back.
+    """One turn of the agent, with the replies to it.
 
-    number: of the turn in its trajectory. task: the question's id, which its five samples share. said: the agent's own
-    words. answer: the final one, None of a step that gives none. queries: what it searched for. pages: what that
-    found. reply: what came back in other words, such as an error. label: RIGHT, NEUTRAL or WRONG, by people.
+    number: index of the turn among its trajectory's messages. task: the question's id, which its five samples share.
+    said: the agent's text. answer: the final answer, None for a step without one. queries: its searches. pages: their
+    results. reply: the text of other replies, such as an error. label: RIGHT, NEUTRAL or WRONG, by people.
     """
 
     trajectory: str
@@ -61,24 +61,24 @@ class Step:
 
 
 def present() -> bool:
-    """Whether the slice is here. Raises DamagedData if it is not what it should be."""
+    """Whether the slice is present. Raises DamagedData if only a part of it is, or a file is damaged."""
     folder = official_data() / NAME
     return choose_data("auto", all((folder / file).exists() for file in (STEPS, JUDGED)), NAME) == "official"
 
 
 def steps() -> Mapping[str, Step]:
-    """Every labelled step by its id, in the order of the slice. Raises MissingData, DamagedData."""
+    """All labelled steps by id, in the order of the slice. Raises MissingData, DamagedData."""
     return _steps(_folder())
 
 
 def before(step: Step) -> list[Step]:
-    """The steps of its trajectory that came before it. Raises MissingData, DamagedData."""
+    """The labelled steps before this one in its trajectory. Raises MissingData, DamagedData."""
     same = (other for other in steps().values() if other.trajectory == step.trajectory)
     return [other for other in same if other.number < step.number]
 
 
 def judged() -> Mapping[str, Mapping[str, int | None]]:
-    """Judge, by its name in `lab.models.judges` -> step id -> its label, None where it gave none that can be read.
+    """Judge (its name in `lab.models.judges`) -> step id -> label; None if the judge's label could not be read.
 
     Raises MissingData, DamagedData.
     """
@@ -101,12 +101,12 @@ def _steps(folder: Path) -> dict[str, Step]:
 
 @cache
 def _judged(folder: Path) -> dict[str, dict[str, int | None]]:
-    known = {_letters(name): name for name in judges.published()}
-    found: dict[str, dict[str, int | None]] = {name: {} for name in judges.published()}
+    judge_names = {_letters(name): name for name in judges.published()}
+    labels: dict[str, dict[str, int | None]] = {name: {} for name in judges.published()}
     for row in _rows(folder / JUDGED):
-        said = {f"{row['id']}/{number}": label for number, label in row["step_labels"].items()}
-        found[known[_letters(row["judge"])]].update(said)
-    return found
+        step_labels = {f"{row['id']}/{number}": label for number, label in row["step_labels"].items()}
+        labels[judge_names[_letters(row["judge"])]].update(step_labels)
+    return labels
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -114,7 +114,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _letters(name: str) -> str:
-    """A judge's name without brackets and blanks, which the two files write differently."""
+    """A judge's name reduced to letters and digits, since the two sources write brackets and blanks differently."""
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
@@ -122,11 +122,11 @@ def _of_trajectory(row: Mapping[str, Any]) -> Iterator[Step]:
     messages = row["messages"]
     for number, label in ((int(key), label) for key, label in row["step_labels"].items()):
         turn = messages[number]
-        said, calls = turn["content"] or "", turn.get("tool_calls") or []
+        text, calls = turn["content"] or "", turn.get("tool_calls") or []
         replies = list(takewhile(lambda message: message["role"] != "assistant", messages[number + 1 :]))
-        answers = ANSWER.findall(said)
+        answers = ANSWER.findall(text)
         yield Step(
-            row["id"], number, row["id"].rpartition(":")[0], row["question"], said,
+            row["id"], number, row["id"].rpartition(":")[0], row["question"], text,
             answers[-1].strip() if answers else None,
             tuple(query for call in calls for query in _queries(call["function"]["arguments"])),
             tuple(_page(entry) for reply in replies for listed in _results(reply) for entry in listed),
@@ -136,7 +136,7 @@ def _of_trajectory(row: Mapping[str, Any]) -> Iterator[Step]:
 
 
 def _queries(arguments: str) -> list[str]:
-    """The queries in a call's arguments; these themselves where they are no JSON object, as agents write some."""
+    """The queries in a tool call's arguments; the arguments themselves if they are no JSON object, as some are."""
     try:
         call = json.loads(arguments)
     except ValueError:
@@ -148,7 +148,7 @@ def _queries(arguments: str) -> list[str]:
 
 
 def _results(reply: Mapping[str, Any]) -> list[Any]:
-    """What a search found, a list for each query; of a reply that is no search's, nothing."""
+    """The results of a search, one list per query; [] if the reply is not a search's."""
     return json.loads(reply["content"]).get("result", []) if reply["role"] == "tool" else []
 
 

@@ -22,15 +22,15 @@ class EpisodeOver(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a world answers to `reset` or `step`.
+    """A world's answer to `reset` or `step`.
 
-    text: the world's own words. score: in [0, 1], how much of the task is reached, as the world itself counts.
-    done: whether the episode is over. actions: the valid actions where the world lists them, else empty. facts: what
-    was found, as typed values for code that should not parse text back; never a verdict.
+    text: the observation, in the world's own words. score: in [0, 1], how much of the task is reached so far, as the
+    world counts it. done: whether the episode is over. actions: the valid actions, empty where the world does not list
+    them. facts: the observation's content as typed values, for code that should not parse text; never a verdict.
     """
 
     text: str
-    # The standing so far, where Gymnasium has the reward of one step: it can go down, and must not be summed.
+    # A total, unlike Gymnasium's reward of one step: it can go down and must not be summed.
     score: float = 0.0
     done: bool = False
     actions: tuple[str, ...] = ()
@@ -59,10 +59,10 @@ class World(Protocol):
     def step(self, action: str) -> Step: ...
 
     def replay(self, task: Any, actions: Sequence[str]) -> list[Step]:
-        """Reset and play the actions: the answer to the reset, then one to each action. The episode then stands there.
+        """Reset and play the actions; returns the answer to the reset, then one for each action.
 
-        A world that inherits from this class has it as it is. Raises what `reset` and `step` raise: EpisodeOver where
-        actions are left after the end of an episode, WorldDied.
+        The world stays in the state after the last action. Classes that inherit from this one need not define it.
+        Raises what `reset` and `step` raise: WorldDied, and EpisodeOver for an action after the end of the episode.
         """
         return [self.reset(task), *map(self.step, actions)]
 
@@ -76,12 +76,12 @@ class World(Protocol):
 
 
 class ListingWorld(World, Protocol):
-    """A world that can list what may be done now.
+    """A world that can list the valid actions.
 
-    data: "official" or "synthetic". splits: the names that `tasks` takes. goes_on: whether steps are possible after the
-    goal is reached (else `step` raises EpisodeOver there).
-    Where listing is costly the world is told not to (`list_actions=False`): `Step.actions` stays empty then, and
-    `valid_actions` gives them for the state at hand, sorted, so that a seeded choice among them is repeatable.
+    data: "official" or "synthetic". splits: the names that `tasks` accepts. goes_on: whether steps are possible after
+    the goal is reached (else `step` raises EpisodeOver there).
+    Where listing is slow, open the world with `list_actions=False`: `Step.actions` is then empty. `valid_actions` lists
+    them for the current state at any time, sorted, so that a seeded choice among them is repeatable.
     """
 
     data: str
@@ -92,7 +92,7 @@ class ListingWorld(World, Protocol):
 
 
 class Expert(Protocol):
-    """Knows how a task is solved. Made beside a world and never handed to an agent."""
+    """Knows the solution of each task. Created next to a world and never given to an agent."""
 
     def actions(self, task: Any) -> Sequence[str]:
         """Actions that take a fresh `reset(task)` to full score. Raises NoSolution naming the task if none is known."""
@@ -104,14 +104,14 @@ Q = TypeVar("Q", bound=Any)
 
 
 def task_of(tasks: Sequence[T], id: str) -> T:
-    """The task of that id among those of a split. Raises LookupError, telling which ids there are."""
-    known = {task.id: task for task in tasks}
-    if id not in known:
-        ids = sorted(known)
+    """The task with this id among a split's tasks. Raises LookupError, which names the range of ids."""
+    by_id = {task.id: task for task in tasks}
+    if id not in by_id:
+        ids = sorted(by_id)
         raise LookupError(
             f"there is no task {id!r}; the {len(ids)} of this split run from {ids[0]} to {ids[-1]}{hint(id, ids)}"
         )
-    return known[id]
+    return by_id[id]
 
 
 class NoSolution(LookupError):
@@ -119,31 +119,31 @@ class NoSolution(LookupError):
 
 
 class QuestionWorld(ListingWorld, Generic[Q]):
-    """A world that asks questions, each answered once: `VERB WORDS`, where case does not matter in the verb.
+    """A world that asks a question and ends with the answer. Actions are `VERB WORDS`; the verb's case does not matter.
 
-    Q: of what stands behind a question, with its `task`. A world says in `_act` what its verbs do, in `_offer` which
-    there are, and in ACTION how an action is read.
+    Q: type of a question with its hidden answer; it has a field `task`. A subclass defines `_act`, which carries out a
+    verb, `_offer`, which describes the verbs in words, and ACTION, the pattern that parses an action.
     """
 
     goes_on = False
     ACTION: ClassVar[re.Pattern[str]]
 
     def __init__(self, questions: Mapping[str, Sequence[Q]], data: str, about: str, list_actions: bool) -> None:
-        """questions: by split. about: which questions these are, in words for errors."""
+        """questions: by split. about: what to call these questions in error messages."""
         self._questions, self._about, self.list_actions = questions, about, list_actions
-        self._by_id = {question.task.id: question for some in questions.values() for question in some}
+        self._by_id = {question.task.id: question for of_split in questions.values() for question in of_split}
         self.splits, self.data = tuple(questions), data
         self._now: Q | None = None
         self._over = False
 
     def tasks(self, split: str) -> Sequence[Any]:
-        """The tasks of a split. Raises ValueError, naming the splits that there are, for another word."""
+        """The tasks of a split. Raises ValueError for an unknown split, naming the known ones."""
         if split not in self.splits:
             raise ValueError(f"{self._about} has no split {split!r}; choose one of {', '.join(self.splits)}")
         return [question.task for question in self._questions[split]]
 
     def hidden(self, task: Any) -> Q:
-        """A task with its answer and evidence: for scores, experts and tests, never for an agent.
+        """The question of a task, with answer and evidence: for scores, experts and tests, never for an agent.
 
         Raises LookupError for a task of another world.
         """
@@ -153,13 +153,13 @@ class QuestionWorld(ListingWorld, Generic[Q]):
         return question
 
     def named(self, id: str) -> Any:
-        """The task of an id. Raises LookupError for one that is not of this world."""
+        """The task with this id. Raises LookupError if this world has none."""
         if id not in self._by_id:
             raise LookupError(f"task {id!r} is not of this world ({self._about})")
         return self._by_id[id].task
 
     def step(self, action: str) -> Step:
-        """Act. Raises EpisodeOver after the answer and before any `reset`."""
+        """Take an action. Raises EpisodeOver after the answer and before any `reset`."""
         if self._now is None:
             raise EpisodeOver(f"{type(self).__name__}.step was called before reset")
         if self._over:
@@ -170,11 +170,11 @@ class QuestionWorld(ListingWorld, Generic[Q]):
 
     @abstractmethod
     def _act(self, question: Q, verb: str, words: str) -> Step | None:
-        """The answer to an action, None for one that cannot be done."""
+        """The world's response to an action; None for an action that is not possible."""
 
     @abstractmethod
     def _offer(self) -> str:
-        """What may be done, in words."""
+        """The possible actions, described in words."""
 
     def _step(self, text: str, facts: Mapping[str, Any], score: float = 0.0) -> Step:
         return Step(text, score, self._over, self.valid_actions() if self.list_actions else (), facts)

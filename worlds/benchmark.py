@@ -1,6 +1,6 @@
 """A benchmark: a world with its tasks, splits, score and expert, which is what a method is measured on.
 
-A method's experiment inherits from one, and so says which tasks it plays: `class OnStairs(Stairs, Acting)`.
+A method's experiment inherits from a benchmark to say which tasks it plays: `class OnStairs(Stairs, Acting)`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lab.runs.experiment import spread
 from worlds.base import NoSolution, task_of
 
 T = TypeVar("T")
-Expert = Callable[[Sequence[str]], str]  # the actions so far -> the one that it takes next
+Expert = Callable[[Sequence[str]], str]  # actions so far -> next action
 _of_thread = local()
 _shared: dict[Hashable, Any] = {}
 _loading = RLock()
@@ -26,11 +26,11 @@ _loading = RLock()
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
-    """Some tasks of a world, and who knows how they are solved.
+    """A selection of a world's tasks, and the expert that solves them.
 
     data: "auto" (official where present, else synthetic), "official" or "synthetic". limit: how many tasks, spread
     evenly over the sorted ids; 0 for all. seed: of noise, and of synthetic data that is not stored (`data/synthetic`).
-    split: as the world has them; "" for the one that papers report on.
+    split: one of the world's splits; "" for the one that papers report on.
     """
 
     data: str = "auto"
@@ -39,25 +39,25 @@ class Benchmark:
     split: str = ""
 
     benchmark: ClassVar[str]  # its name
-    package: ClassVar[str] = ""  # of `worlds`, with a function `load` and a class `expert.Expert`
+    package: ClassVar[str] = ""  # subpackage of `worlds` that has a function `load` and a class `expert.Expert`
     reported: ClassVar[str] = "test"  # the split that papers report on; "" for the world's first
-    shared: ClassVar[bool] = False  # whether one world serves all threads; its `apart` makes one for an episode
-    read_by_rules: ClassVar[str] = ""  # the data that "auto" means where rules answer, which read no other
+    shared: ClassVar[bool] = False  # whether all threads share one world, whose `apart` opens one for an episode
+    read_by_rules: ClassVar[str] = ""  # the data that "auto" selects for rules that can read no other
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "split")
     metric: ClassVar[str] = "score"
 
     def options(self) -> Mapping[str, Any]:
-        """What the world is opened with, besides data and seed."""
+        """Keyword arguments of the world's `load`, besides data and seed."""
         return {}
 
     def opened(self) -> Any:
-        """A world of these tasks, for the caller alone. A benchmark without a package says here which."""
+        """Open a world for the caller alone. A benchmark without a package overrides this method."""
         if self.shared:
             return self.world().apart()
         return import_module(f"worlds.{self.package}").load(self.data, self.seed, **self.options())
 
     def world(self) -> Any:
-        """The world of this thread, which plays one episode at a time; or of all, see `shared`."""
+        """This thread's world, which plays one episode at a time; with `shared`, one world for all threads."""
         if not self.shared:
             return of_thread(self._key("world"), self.opened)
         with _loading:
@@ -67,30 +67,30 @@ class Benchmark:
             return _shared[key]
 
     def solver(self) -> Any:
-        """The world's expert; nothing that an agent is given reaches it."""
+        """This thread's expert. Nothing that an agent is given refers to it."""
         expert = f"worlds.{self.package}.expert"
         return of_thread(self._key("expert"), lambda: import_module(expert).Expert(self.world()))
 
     def decided(self) -> Self:
-        """With `data` and `split` decided."""
-        engine = getattr(self, "engine", "")  # of an experiment
-        by_rules = self.data == "auto" and self.read_by_rules and engine and parse(engine).needs_rules
-        world = replace(self, data=self.read_by_rules).world() if by_rules else self.world()
+        """A copy in which `data` ("auto") and `split` ("") are resolved to definite values."""
+        engine = getattr(self, "engine", "")  # only experiments have one
+        rules_answer = self.data == "auto" and self.read_by_rules and engine and parse(engine).needs_rules
+        world = replace(self, data=self.read_by_rules).world() if rules_answer else self.world()
         return replace(self, data=getattr(world, "data", "synthetic"), split=self._split(world))
 
     def tasks(self) -> list[str]:
-        """Ids of the tasks, sorted. Raises ValueError for a split that there is not."""
+        """Ids of the tasks, sorted. Raises ValueError for an unknown split."""
         return spread(sorted(task.id for task in self.known()), self.limit)
 
     def known(self) -> Sequence[Any]:
-        """The tasks of the split, whatever the limit; read once a thread, since every episode looks for its own."""
+        """All tasks of the split, without the limit. Cached per thread, since every episode looks up its task."""
         world = self.world()
         split = self._split(world)
         tasks: Sequence[Any] = of_thread((self._key("tasks"), split), lambda: world.tasks(split))
         return tasks
 
     def named(self, task: str) -> Any:
-        """The task of an id. Raises LookupError."""
+        """The task with this id. Raises LookupError if the split has none."""
         return task_of(self.known(), task)
 
     def solution(self, task: str) -> Sequence[str]:
@@ -101,17 +101,17 @@ class Benchmark:
         return actions
 
     def expert(self, task: str) -> Expert:
-        """Who knows the next action; by default it keeps to the solution."""
+        """The expert, as a function from the actions so far to the next one; by default it follows the solution."""
         return along(self.solution(task))
 
     def validate(self, few: int = 3) -> None:
-        """Check, on a few tasks, that the expert reaches full score, and that doing nothing has none.
+        """Check on a few tasks that the expert reaches full score, and that the score is 0 before any action.
 
-        few: how many tasks, 0 for all; those without a known solution are left out. Raises ValueError naming the
-        tasks for which this does not hold.
+        few: how many tasks, 0 for all; tasks without a known solution are skipped. Raises ValueError naming the tasks
+        that fail, or if no task has a known solution.
         """
         setup = replace(self, limit=few).decided()
-        wrong, solved = [], 0
+        problems, solved = [], 0
         with closing(setup.opened()) as world:
             for task in setup.tasks():
                 try:
@@ -120,13 +120,13 @@ class Benchmark:
                     continue
                 solved += 1
                 if steps[0].score > 0:
-                    wrong.append(f"{task} has a score of {steps[0].score:g} before anything was done")
+                    problems.append(f"{task} has a score of {steps[0].score:g} before anything was done")
                 if steps[-1].score < 1:
-                    wrong.append(f"{task} has a score of {steps[-1].score:g} at the end of its solution")
+                    problems.append(f"{task} has a score of {steps[-1].score:g} at the end of its solution")
         if not solved:
-            wrong.append("no task has a known solution")
-        if wrong:
-            raise ValueError(f"{setup.benchmark}, {setup.data} data: {'; '.join(wrong)}")
+            problems.append("no task has a known solution")
+        if problems:
+            raise ValueError(f"{setup.benchmark}, {setup.data} data: {'; '.join(problems)}")
 
     def _split(self, world: Any) -> str:
         return self.split or self.reported or world.splits[0]
@@ -136,27 +136,33 @@ class Benchmark:
 
 
 def of_thread(key: Hashable, make: Callable[[], T]) -> T:
-    """What this thread made for the key, made at the first call; an episode has it to itself, and leaves it there."""
-    made: dict[Hashable, T] = _of_thread.__dict__.setdefault("made", {})
-    if key not in made:
-        made[key] = make()
-    return made[key]
+    """This thread's object for the key, made at the first call. Episodes use it one after the other."""
+    objects: dict[Hashable, T] = _of_thread.__dict__.setdefault("made", {})
+    if key not in objects:
+        objects[key] = make()
+    return objects[key]
 
 
 def along(path: Sequence[str]) -> Expert:
-    """Takes the first action of a path that was not taken yet in its turn; at its end, from the beginning again."""
+    """Expert that follows a path: its next action is the first of the path not yet taken, in order.
+
+    Other actions in between are ignored. After the last action the path starts again.
+    """
 
     def expert(actions: Sequence[str]) -> str:
-        done = 0
+        position = 0
         for action in actions:
-            done += action == path[done % len(path)]
-        return path[done % len(path)]
+            position += action == path[position % len(path)]
+        return path[position % len(path)]
 
     return expert
 
 
 def from_the_beginning(path: Sequence[str], back: str) -> Expert:
-    """Takes the path, and after any other action begins it again. back: the action that leads to its beginning."""
+    """Expert that follows a path; after any other action it goes back and starts again.
+
+    back: the action that leads to the start of the path.
+    """
 
     def expert(actions: Sequence[str]) -> str:
         taken: list[str] = []

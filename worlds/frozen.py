@@ -12,7 +12,7 @@ FOLDER = ROOT / "data" / "synthetic"
 
 
 def read_rows(name: str) -> list[dict[str, Any]]:
-    """The rows of a file of the folder, gzipped or not. Raises DamagedFile, also where it is missing."""
+    """The rows of a file in FOLDER, gzipped or not. Raises DamagedFile if it is damaged or missing."""
     path = FOLDER / name
     try:
         return [json.loads(line) for line in read_text(path).split("\n") if line]

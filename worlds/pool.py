@@ -1,6 +1,6 @@
-"""Worlds that stand after some actions, at nodes of a search or in a game: what comes next is played there.
+"""Pool of worlds for searches and games: gives the state of a task after any sequence of actions.
 
-Only what no world stands before is replayed.
+Worlds keep their state between calls, so that only the actions missing from the nearest state are played.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from worlds.base import Step, World, WorldDied
 
 @dataclass
 class ReplayedWorld:
-    """A world, and the actions after which it stands. step: the answer to the last of them."""
+    """A world with the actions played in it, None if it needs a reset first. step: the answer to the last action."""
 
     world: World
     actions: tuple[str, ...] | None = None
     step: Step = Step("")
 
     def behind(self, actions: tuple[str, ...]) -> int:
-        """How many actions it would have to play to stand after these; more than all of them for a fresh start, and
-        still more where it would leave another node for that.
+        """How many actions this world is away from the state after `actions`; 0 past the end of its episode.
+
+        A world that needs a reset is `len(actions) + 1` away; one whose state would be lost, `len(actions) + 2`.
         """
         if self.actions is None:
             return len(actions) + 1
@@ -32,12 +33,12 @@ class ReplayedWorld:
 
 
 class Pool:
-    """Up to `size` worlds, opened as they are needed, that share a task; nobody else plays in them.
+    """Up to `size` worlds on one task, opened when needed; nothing else may play in them.
 
-    What they answered at a node is kept, so that only what is new is played.
-    open: makes a world. Worlds repeat themselves: the same actions on the same task lead to the same observations
-    (tests hold the suite's worlds to it). One that dies is opened again and replayed once; WorldDied of the second
-    comes through. resets and steps: what was played so far.
+    Answers are cached by action sequence. Worlds have to be deterministic: the same actions on the same task lead to
+    the same observations (tests check that of the suite's worlds). A world that dies is opened again and replayed
+    once; a second WorldDied is raised.
+    open: makes a world. resets, steps: how many were played so far.
     """
 
     def __init__(self, open: Callable[[], World], task: Any, size: int = 4) -> None:
@@ -45,73 +46,76 @@ class Pool:
         if size < 1:
             raise ValueError(f"size={size}: a pool has at least one world")
         self._open, self.task, self.size = open, task, size
-        self._worlds: list[ReplayedWorld] = []  # the one that was used last stands last
+        self._worlds: list[ReplayedWorld] = []  # least recently used first
         self._answers: dict[tuple[str, ...], Step] = {}
         self.resets = self.steps = 0
 
     def at(self, actions: Sequence[str]) -> Step:
-        """The world's answer to the last of the actions, or to the reset where there is none.
+        """The world's answer to the last action, or to the reset if there are none.
 
-        Past the end of an episode the last answer stands. Raises WorldDied.
+        Actions after the end of an episode get its last answer. Raises WorldDied.
         """
-        wanted = tuple(actions)
-        if wanted not in self._answers:
-            self._answers[wanted] = self._stand(wanted).step
-        return self._answers[wanted]
+        key = tuple(actions)
+        if key not in self._answers:
+            self._answers[key] = self._stand(key).step
+        return self._answers[key]
 
     def world(self, actions: Sequence[str]) -> Any:
-        """A world that stands after the actions; to be looked at before the next question. Raises WorldDied."""
+        """A world in the state after the actions; the next call may change that. Raises WorldDied."""
         return self._stand(tuple(actions)).world
 
     def valid_actions(self, actions: Sequence[str]) -> tuple[str, ...]:
-        """What may be done after the actions, for worlds that can list it; () at the end of an episode."""
+        """The valid actions after `actions`, for worlds that can list them; () at the end of an episode."""
         if (step := self.at(actions)).done:
             return ()
         return step.actions or tuple(self.world(actions).valid_actions())
 
     def on(self, task: Any) -> Pool:
-        """Itself with another task, in the same worlds, some of which take seconds to open; the counts go on."""
+        """Switch to another task; returns the pool. Worlds are reused, as some open slowly; the counts continue."""
         self.task, self._answers = task, {}
-        for standing in self._worlds:
-            standing.actions = None
+        for replayed in self._worlds:
+            replayed.actions = None
         return self
 
     def close(self) -> None:
-        """Close all worlds; the next call opens others."""
-        for standing in self._worlds:
-            standing.world.close()
+        """Close all worlds; the next call opens new ones."""
+        for replayed in self._worlds:
+            replayed.world.close()
         self._worlds = []
 
     def _stand(self, actions: tuple[str, ...]) -> ReplayedWorld:
-        here = self._nearest(actions)
+        replayed = self._nearest(actions)
         try:
-            self._play(here, actions)
+            self._play(replayed, actions)
         except WorldDied:
-            here.world.close()
-            here.world, here.actions = self._open(), None
-            self._play(here, actions)
-        return here
+            replayed.world.close()
+            replayed.world, replayed.actions = self._open(), None
+            self._play(replayed, actions)
+        return replayed
 
     def _nearest(self, actions: tuple[str, ...]) -> ReplayedWorld:
-        """The world with the least to play, last in line; a new one rather than one that would have to start again."""
-        nearest = min(self._worlds, key=lambda standing: standing.behind(actions), default=None)
+        """The world with the fewest actions to play, moved to the end of the list.
+
+        While the pool is not full, a new world is opened rather than another state lost.
+        """
+        nearest = min(self._worlds, key=lambda replayed: replayed.behind(actions), default=None)
         if nearest is None or (nearest.behind(actions) > len(actions) + 1 and len(self._worlds) < self.size):
             nearest = ReplayedWorld(self._open())
         else:
-            # Of those that are equally far the one that was used longest ago, which `min` finds first.
+            # Among equally near worlds, `min` finds the least recently used one first.
             self._worlds.remove(nearest)
         self._worlds.append(nearest)
         return nearest
 
     def _play(self, here: ReplayedWorld, actions: tuple[str, ...]) -> None:
-        done = here.actions if here.behind(actions) <= len(actions) else None
-        here.actions = None  # wherever it stands if this does not come through
-        if done is None:
+        played = here.actions if here.behind(actions) <= len(actions) else None
+        here.actions = None  # unknown if playing fails
+        if played is None:
             here.step = here.world.reset(self.task)
-            done, self.resets = (), self.resets + 1
-        for action in actions[len(done) :]:
+            played, self.resets = (), self.resets + 1
+        for action in actions[len(played) :]:
             if here.step.done:
                 break
             here.step = here.world.step(action)
-            done, self.steps = (*done, action), self.steps + 1
-        here.actions = done
+            played, self.steps = (*played, action), self.steps + 1
+        here.actions = played

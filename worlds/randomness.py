@@ -1,4 +1,4 @@
-"""Saves and restores the global random states, around packages that seed or draw from them, some while imported."""
+"""Saves and restores the global random states around packages that seed or use them, some even on import."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _lock = threading.RLock()
 
 @contextmanager
 def randomness_kept() -> Iterator[None]:
-    """At the end the global states of `random` and `numpy.random` are as they were; one thread at a time."""
+    """Restore the global states of `random` and `numpy.random` at the end; one thread at a time."""
     import numpy
 
     with _lock:

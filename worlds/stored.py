@@ -1,7 +1,7 @@
-"""Folders in the cache that hold what takes long to make, addressed by their content; they may be deleted at any time.
+"""Cache folders for files that take long to build, named by a hash of what determines them; may be deleted any time.
 
-A folder is built under another name and renamed, so that workers do not clash; `sums.json` has the checksums of its
-files, so that a torn or damaged one is made again.
+A folder is built under another name and renamed, so that workers do not clash. `sums.json` has the checksums of its
+files; a folder with torn or damaged files is built again.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from lab.machine.paths import answer_cache
 from lab.machine.scratch import scratch_folder
 
 SUMS = "sums.json"
-CHECKED = 1 << 28  # bytes; of larger files only the size is compared, as reading gigabytes takes longer than their use
+CHECKED = 1 << 28  # bytes; larger files are compared by size alone: reading gigabytes takes longer than their use
 BLOCK = 1 << 20
 
 
 def cache_folder(name: str) -> Path:
-    """Where such folders lie, beside the cache of answers."""
+    """The parent of a part's cache folders, next to the cache of answers."""
     return answer_cache().parent / name
 
 
 def stored(name: str, key: Any, files: Sequence[str], make: Callable[[Path], None]) -> Path:
-    """A folder with some files: from the cache, else made there.
+    """A folder with these files, from the cache; on a cache miss it is built.
 
-    name: of the part of the cache. key: what decides the content, anything that JSON can hold. make: writes the files
-    into an empty folder; what it raises comes through, and leaves nothing behind.
+    name: the part of the cache. key: what determines the content, any JSON value. make: writes the files into an empty
+    folder; its exceptions are passed on, and nothing is left behind.
     """
     folder = cache_folder(name) / key_of(key)
     if intact(folder, files):
@@ -43,20 +43,20 @@ def stored(name: str, key: Any, files: Sequence[str], make: Callable[[Path], Non
         new.mkdir()
         make(new)
         (new / SUMS).write_text(json.dumps(sums(new, files)))
-        # A folder is renamed onto another only if that is empty; a broken one has to be moved away first.
+        # `os.replace` replaces an empty folder only; a broken one has to be moved away first.
         if not intact(folder, files):
             with suppress(FileNotFoundError):
                 os.replace(folder, Path(temporary, "broken"))
         try:
             os.replace(new, folder)
-        except OSError:  # another process's is there by now
+        except OSError:  # another process has built it meanwhile
             if not intact(folder, files):
                 raise
     return folder
 
 
 def intact(folder: Path, files: Sequence[str]) -> bool:
-    """Whether the folder is there as it was written."""
+    """Whether the folder exists and its files match their checksums."""
     try:
         return json.loads((folder / SUMS).read_bytes()) == sums(folder, files)
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
 """ALFWorld: household tasks in text, "put a hot potato in diningtable." (Shridhar et al., ICLR 2021).
 
-`load` gives the world, with the 4,027 released games or with synthetic ones on the same floor plans. The released
-walkthroughs and a planner for the synthetic games are in `worlds.alfworld.expert`, which nothing that an agent is given
-imports.
+`load` opens the world with the 4,027 released games, or with synthetic ones on the same floor plans. The solutions
+(released walkthroughs, plans for synthetic games) are in `worlds.alfworld.expert`; nothing that an agent is given
+imports it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["AlfWorld", "AlfWorldGames", "HouseholdTask", "load"]
 
 
 def load(data: str = "auto", seed: int = 0, list_actions: bool = True) -> AlfWorld:
-    """The world of ALFWorld's games; starting it is left to the first `reset`.
+    """Open the world of ALFWorld's games; its engine starts at the first `reset`.
 
     data: "auto" (official where present, else synthetic), "official" or "synthetic"; seed: of the synthetic games only.
     list_actions: whether each step lists the valid actions. Raises MissingData if official data is asked for and
@@ -38,8 +38,9 @@ def load(data: str = "auto", seed: int = 0, list_actions: bool = True) -> AlfWor
 
 @dataclass(frozen=True, kw_only=True)
 class AlfWorldGames(Benchmark):
-    """Of the released games of unseen rooms there are 134, which StateFactory's Table 2 fits: its shares are 46 and 75
-    of 134.
+    """ALFWorld's games, by default the 134 released ones in unseen rooms.
+
+    StateFactory's Table 2 fits this number: its shares are 46 and 75 of 134.
     """
 
     benchmark: ClassVar[str] = "AlfWorld"
@@ -47,15 +48,15 @@ class AlfWorldGames(Benchmark):
     reported: ClassVar[str] = "valid_unseen"
 
     def expert(self, task: str) -> Expert:
-        """Plans again before each action, in a game of its own; without a plan it follows the known solution."""
+        """Replans before each action, in its own copy of the game; without a plan it follows the known solution."""
         from worlds.alfworld.expert import next_command
 
-        given, known = self.named(task), along(self.solution(task))
-        own = of_thread(self._key("the expert's"), lambda: Pool(self.opened, given, size=1))
+        game, follow_solution = self.named(task), along(self.solution(task))
+        pool = of_thread(self._key("the expert's"), lambda: Pool(self.opened, game, size=1))
 
         def expert(actions: Sequence[str]) -> str:
-            if own.task is not given:  # another episode of this thread was played since the last turn
-                own.on(given)
-            return next_command(own.world(actions), given) or known(actions)
+            if pool.task is not game:  # another episode of this thread was played since the last turn
+                pool.on(game)
+            return next_command(pool.world(actions), game) or follow_solution(actions)
 
         return expert

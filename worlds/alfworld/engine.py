@@ -1,13 +1,13 @@
-"""A fast text engine for ALFWorld: the stock engine's words without its repeated work.
+"""A fast text engine for ALFWorld: the same texts as the stock engine, without its repeated work.
 
 The stock engine is `textworld.envs.pddl.PddlEnv`. Each of its steps parses the grammar of every valid command again
-and deep-copies contexts, and each reset grounds the PDDL problem twice, for play and for a planner that nobody asked
-for. Here a problem is grounded once, the grammar is compiled once (`worlds.alfworld.wording`), and the command that
-an operator stands for is kept: it depends on names and on facts that no action changes (checked when a game is
-loaded). What may be done, what an action changes and whether the goal holds is asked of the same planning library.
+and deep-copies contexts. Each reset grounds the PDDL problem twice, for play and for a planner that is not used. Here a
+problem is grounded once, the grammar is compiled once (`worlds.alfworld.wording`), and an operator's command is cached:
+it depends only on names and on facts that no action changes (checked when a game is loaded). The same planning library
+decides which actions are valid, what they change, and whether the goal holds.
 
-`FastPddlEnv` is a TextWorld environment of its own: nothing in TextWorld is replaced, and the stock engine runs
-beside it unchanged. Its facts are plain tuples, because TextWorld keeps every `Proposition` ever made for ever.
+`FastPddlEnv` is a separate TextWorld environment: nothing in TextWorld is replaced, and the stock engine runs next to
+it unchanged. Its facts are plain tuples, because TextWorld never frees a `Proposition`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PROBLEMS_KEPT = 4  # about 2 MB each; an episode is often followed by another on
 
 
 def borrow() -> CDLL:
-    """A copy that nothing else uses."""
+    """Take a copy of the planning library that nothing else uses."""
     try:
         return _idle.pop()
     except IndexError:
@@ -45,7 +45,7 @@ def borrow() -> CDLL:
 
 
 def give_back(library: CDLL) -> None:
-    """Let go of the game in a copy, and lend it out again. Call it once."""
+    """Unload the game in a borrowed copy and make the copy available again. Call it once per `borrow`."""
     library.cleanup()
     _idle.append(library)
 
@@ -56,8 +56,8 @@ Fact = tuple[str, tuple[str, ...]]  # predicate, entities
 
 
 class Grounded(NamedTuple):
-    """A PDDL problem as the planning library reads it. parameters: of each action; changing: the predicates that
-    actions change; types: of each entity; facts: those that hold at first.
+    """A grounded PDDL problem. sas: its text in the planner's format; parameters: by action; changing: the predicates
+    that actions change; types: by entity; facts: those that hold at first.
     """
 
     sas: bytes
@@ -70,8 +70,8 @@ class Grounded(NamedTuple):
 def translated(domain: str, problem: str, optimize: bool = False) -> tuple[Any, str]:
     """The library's translation of a problem: its task, and its text in the planner's format.
 
-    The translator has global options, takes `sys.stdout` away while it runs and sets `sys.argv`: hence one at a time,
-    and `sys.argv` is put back.
+    The translator has global options, replaces `sys.stdout` while it runs, and sets `sys.argv`. So only one runs at a
+    time, and `sys.argv` is restored.
     """
     with _translating:
         arguments = sys.argv
@@ -83,7 +83,7 @@ def translated(domain: str, problem: str, optimize: bool = False) -> tuple[Any, 
 
 @lru_cache(maxsize=PROBLEMS_KEPT)
 def grounded(domain: str, problem: str) -> Grounded:
-    """A problem's grounding, with no fact or action left out."""
+    """Ground a problem, keeping all facts and actions; cached."""
     task, sas = translated(domain, problem)
     return Grounded(
         sas=sas.encode(),
@@ -99,12 +99,12 @@ def grounded(domain: str, problem: str) -> Grounded:
 
 
 def parameters(action: pddl.Action) -> tuple[str, ...]:
-    """Those that the domain declares; the translator adds one for each "exists" of a precondition."""
+    """An action's parameters in the domain; the translator adds one for each "exists" of a precondition."""
     return tuple(parameter.name.strip("?") for parameter in action.parameters[: action.num_external_parameters])
 
 
 class FactBase:
-    """The facts that hold now."""
+    """The facts that hold in the current state."""
 
     def __init__(self, facts: Iterable[Fact]) -> None:
         self._held: dict[str, set[tuple[str, ...]]] = defaultdict(set)
@@ -113,18 +113,18 @@ class FactBase:
             self._held[predicate].add(entities)
 
     def sorted(self, predicate: str) -> list[tuple[str, ...]]:
-        """The entities of each fact of a predicate."""
+        """The entities of each of a predicate's facts, sorted."""
         if predicate not in self._sorted:
             self._sorted[predicate] = sorted(self._held.get(predicate, ()))
         return self._sorted[predicate]
 
     def held(self) -> frozenset[Fact]:
-        """All facts, but for those that say that another is false."""
+        """All facts except negations ("not_...")."""
         return frozenset(
             (predicate, entities)
-            for predicate, all_of in self._held.items()
+            for predicate, tuples in self._held.items()
             if not predicate.startswith("not_")
-            for entities in all_of
+            for entities in tuples
         )
 
     def apply(self, changes: Iterable[tuple[Fact, Fact]]) -> None:
@@ -138,7 +138,9 @@ class FactBase:
 
 @dataclass(slots=True)
 class Operator:
-    """A grounded action, called by its command. changes: facts and opposites, known once it was applied."""
+    """A grounded action. number, name: the planning library's; command: what a player types; bound: entity by
+    parameter; effects: how many atoms it changes; changes: facts with their opposites, None until first applied.
+    """
 
     number: int
     name: str
@@ -150,21 +152,21 @@ class Operator:
 
 
 class FastPddlEnv(textworld.Environment):
-    """Plays ALFWorld games as `PddlEnv` does: their texts, admissible commands, and whether the goal holds."""
+    """TextWorld environment for ALFWorld games, with the texts, admissible commands and goal test of `PddlEnv`."""
 
     def __init__(self) -> None:
         super().__init__(EnvInfos(won=True, admissible_commands=True))
         self.downward_lib = borrow()
         self._release = weakref.finalize(self, give_back, self.downward_lib)
-        self._release.atexit = False  # at exit the system frees it all, and nobody borrows any more
+        self._release.atexit = False  # at exit the system frees the memory anyway
 
     def load(self, data: Mapping[str, str]) -> None:
-        """Take a game. data: "pddl_domain", "grammar" with TASK_MARK, "task" and "pddl_problem"."""
+        """Load a game. data: "pddl_domain", "grammar" with TASK_MARK, "task" and "pddl_problem"."""
         self._grounded = grounded(data["pddl_domain"], data["pddl_problem"])
         self._wording = checked(wording(data["grammar"]), self._grounded)
         self._task = data["task"]
         self._operators: dict[int, Operator] = {}
-        # The attribute through which ALFWorld's wrapper, AlfredDemangler, names things.
+        # ALFWorld's wrapper, AlfredDemangler, reads this attribute to name things.
         self._entity_infos = entities(self._grounded)
 
     def reset(self) -> GameState:
@@ -188,11 +190,11 @@ class FastPddlEnv(textworld.Environment):
         self._release()
 
     def command(self, operator: str) -> str | None:
-        """The command of a valid operator by its PDDL name, such as "openobject agent1 loc_1 fridge_1"."""
+        """The command of a PDDL operator such as "openobject agent1 loc_1 fridge_1"; None if it is not valid now."""
         return next((valid.command for valid in self._valid.values() if valid.name == operator), None)
 
     def facts(self) -> frozenset[Fact]:
-        """All that holds now; for experts."""
+        """All facts that hold now; for experts."""
         return self._facts.held()
 
     def _state(self, feedback: str) -> GameState:
@@ -206,7 +208,7 @@ class FastPddlEnv(textworld.Environment):
         )
 
     def _valid_operators(self) -> dict[str, Operator]:
-        """What may be done now, by command. Where two operators read the same, the library's first counts."""
+        """The valid operators by command. If two have the same command, the library's first one counts."""
         operators = (fast_downward.Operator * self.downward_lib.get_applicable_operators_count())()
         self.downward_lib.get_applicable_operators(operators)
         valid: dict[str, Operator] = {}
@@ -216,7 +218,7 @@ class FastPddlEnv(textworld.Environment):
         return valid
 
     def _met(self, applicable: fast_downward.Operator) -> Operator:
-        """An operator that is valid for the first time in this game."""
+        """Create and cache an operator that is valid for the first time in this game."""
         action, *arguments = applicable.name.split()
         bound = dict(zip(self._grounded.parameters[action], arguments, strict=True))
         words = self._wording.commands[action]
@@ -245,7 +247,7 @@ def entities(problem: Grounded) -> dict[str, EntityInfo]:
 def change(atom: str) -> tuple[Fact, Fact]:
     """A fact that became true and its opposite, from "Atom inreceptacle(a, b)" or "NegatedAtom ...".
 
-    That a fact became false is a fact too, under "not_" and the predicate: the grammar asks for it.
+    A negated fact is a fact of its own, with the prefix "not_" before the predicate: the grammar queries these.
     """
     kind, _, fact = atom.partition(" ")
     predicate, _, inside = fact.removesuffix(")").partition("(")
@@ -255,7 +257,10 @@ def change(atom: str) -> tuple[Fact, Fact]:
 
 
 def checked(words: Wording, problem: Grounded) -> Wording:
-    """The wording, if an action's command never changes. Raises ValueError naming the action otherwise."""
+    """Check that no command depends on facts that actions change; returns the wording.
+
+    Raises ValueError naming the action.
+    """
     for action, command in words.commands.items():
         if changing := queried(command.template) & problem.changing:
             raise ValueError(f"the command of {action} depends on {sorted(changing)}, which actions change")

@@ -14,7 +14,7 @@ from worlds.base import NoSolution
 if TYPE_CHECKING:
     from worlds.alfworld.engine import Fact, FastPddlEnv
 
-# The goal does not name the receptacle that cleans, cools or heats a thing, but the planner's part must have one.
+# The goal does not name the receptacle that cleans, cools or heats a thing, but the planner needs one.
 APPLIANCES = {
     "pick_clean_then_place_in_recep": "sinkbasintype",
     "pick_cool_then_place_in_recep": "fridgetype",
@@ -27,9 +27,9 @@ class Expert:
 
     def __init__(self, world: AlfWorld) -> None:
         self._games = world.games
-        # Kept by split, because each reading goes through the file of all games, 200 MB unpacked.
+        # Cached per split, because each read scans the file of all games, 200 MB unpacked.
         self._walkthroughs = cache(world.games.walkthroughs) if isinstance(world.games, OfficialGames) else None
-        # A plan takes half a second, and several attempts at a game ask for the same.
+        # A plan takes half a second, and several episodes of a game need the same one.
         self._planned = lru_cache(maxsize=64)(partial(planned, world.games))
 
     def actions(self, task: HouseholdTask) -> tuple[str, ...]:
@@ -37,29 +37,29 @@ class Expert:
         if self._walkthroughs is None:
             return self._planned(task)
         split = task.id.split("-")[1]  # of "alfworld-valid_seen-000"; no split's name has a hyphen
-        known = self._walkthroughs(split).get(task.id) if split in self._games.splits else None
-        if known is None:
+        walkthrough = self._walkthroughs(split).get(task.id) if split in self._games.splits else None
+        if walkthrough is None:
             raise NoSolution(f"{task.id} is none of ALFWorld's released games, whose walkthroughs are known")
-        return known
+        return walkthrough
 
 
 def steps_left(world: AlfWorld, task: HouseholdTask) -> int | None:
-    """How many steps `worlds.alfworld.planner.way` has from where a game stands that `world` plays; None without one.
+    """Number of steps of `worlds.alfworld.planner.way` from the current state of the world's game; None without a plan.
 
-    Of the fast engine alone, whose facts are known.
+    Needs the fast engine, whose facts can be read.
     """
     operators = _way(world, task)
     return None if operators is None else len(operators)
 
 
 def next_command(world: AlfWorld, task: HouseholdTask) -> str | None:
-    """The first command on that way; None without one, and where the goal is reached."""
+    """The first command of the plan of `steps_left`; None without a plan, and once the goal is reached."""
     operators = _way(world, task)
     return world._engine.command(operators[0]) if operators else None
 
 
 def _way(world: AlfWorld, task: HouseholdTask) -> tuple[str, ...] | None:
-    # Sorted, because the planner's choice among ways may depend on the order.
+    # Sorted, because the planner's choice among plans may depend on the order.
     return _planned(world.games.rules().domain, task, tuple(sorted(world._engine.facts())))
 
 
@@ -70,13 +70,13 @@ def _planned(domain: str, task: HouseholdTask, facts: tuple[Fact, ...]) -> tuple
 
 
 def planned(games: Games, task: HouseholdTask) -> tuple[str, ...]:
-    """A plan's commands, played in the whole game. Raises NoSolution if there is no plan or it does not win there."""
+    """Plan, and return the commands after playing them. Raises NoSolution without a plan, or if it does not win."""
     planner = package("worlds.alfworld.planner")
     operators = planner.plan(games.rules().domain, task.problem, APPLIANCES.get(task.task_type))
     if operators is None:
         raise NoSolution(f"the planner finds no way to solve {task.id}, {task.goal!r}")
     engine = package("worlds.alfworld.engine").FastPddlEnv()
-    # The plan is for a part of the problem: that it wins the whole game is seen, not assumed.
+    # The plan was made for a part of the problem, so it is checked on the whole game.
     try:
         return played(engine, fast_game(games.rules(), task), operators, task)
     finally:
@@ -84,7 +84,10 @@ def planned(games: Games, task: HouseholdTask) -> tuple[str, ...]:
 
 
 def played(engine: FastPddlEnv, game: dict[str, str], operators: list[str], task: HouseholdTask) -> tuple[str, ...]:
-    """The operators' commands in the whole game, which they win."""
+    """Play a plan's operators in the whole game and return their commands.
+
+    Raises NoSolution if an operator is not allowed or the game is not won.
+    """
     world = named(engine)
     world.load(game)
     state, commands = world.reset(), []

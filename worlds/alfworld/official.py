@@ -1,7 +1,7 @@
-"""ALFWorld's released games: fetching them, the compact layout they are kept in, and reading it.
+"""ALFWorld's released games: download, conversion to a compact layout, and its reader.
 
-The compact layout is three files: the domain and the text grammar that all games share, and a game a line with
-`split`, `task_dir`, `trial`, `task_type`, `task` (the sentence), `walkthrough` and `pddl_problem`.
+The compact layout is three files: the domain and the text grammar that all games share, and JSON lines, one per game,
+with `split`, `task_dir`, `trial`, `task_type`, `task` (the sentence), `walkthrough` and `pddl_problem`.
 """
 
 from __future__ import annotations
@@ -30,17 +30,20 @@ SIZES = {"train": 3553, "valid_train": 200, "valid_seen": 140, "valid_unseen": 1
 
 
 def convert(archive: Path, folder: Path, sizes: Mapping[str, int], report: Report) -> None:
-    """Write the compact files. sizes: how many games each split must have. Raises UnexpectedData."""
+    """Write the compact files. sizes: how many games each split must have.
+
+    Raises UnexpectedData if the archive is broken or another release.
+    """
     if not zipfile.is_zipfile(archive):
         archive.unlink()
         raise UnexpectedData(f"{archive} was no zip archive and is removed; run the same command again")
     report("converting the games")
     folder.mkdir(parents=True, exist_ok=True)
     counts, rules = Counter[str](), set[Rules]()
-    # Without the time, and sorted by split, folder and trial, so that the file is always the same.
+    # No timestamp, and sorted by split, folder and trial, so that the file is always the same.
     with zipfile.ZipFile(archive) as content, gzip.GzipFile(folder / GAMES, "wb", mtime=0) as file:
         for path in sorted(map(PurePosixPath, content.namelist())):
-            # The games whose types ALFWorld plays: not those with slicing or movable receptacles.
+            # Only task types that ALFWorld plays: not those with slicing or movable receptacles.
             if path.name != GAME_FILE or len(path.parts) < 4 or "Sliced" in str(path):
                 continue
             split, task_dir, trial, _ = path.parts[-4:]
@@ -48,14 +51,14 @@ def convert(archive: Path, folder: Path, sizes: Mapping[str, int], report: Repor
             game = json.loads(content.read(path.as_posix())) if task_type in TASK_TYPES else {}
             if not game.get("solvable"):  # ALFWorld's own loader skips them, too
                 continue
-            stated = STATED_TASK.search(game["grammar"])
-            if stated is None:
+            sentence = STATED_TASK.search(game["grammar"])
+            if sentence is None:
                 raise another_release(archive, f"{path} in {archive} states no task in its grammar")
-            line = {
-                "split": split, "task_dir": task_dir, "trial": trial, "task_type": task_type, "task": stated[2],
+            row = {
+                "split": split, "task_dir": task_dir, "trial": trial, "task_type": task_type, "task": sentence[2],
                 "walkthrough": game["walkthrough"], "pddl_problem": game["pddl_problem"],
             }  # fmt: skip
-            file.write((json.dumps(line) + "\n").encode())
+            file.write((json.dumps(row) + "\n").encode())
             rules.add(Rules(game["pddl_domain"], STATED_TASK.sub(rf"\g<1>{TASK_MARK}\g<3>", game["grammar"])))
             counts[split] += 1
     if counts != dict(sizes):
@@ -74,7 +77,7 @@ def another_release(archive: Path, finding: str) -> UnexpectedData:
 
 
 class OfficialGames:
-    """The released games; a split is read when it is first asked for."""
+    """The released games; a split is read at its first use."""
 
     data = "official"
     splits = tuple(SIZES)
@@ -89,10 +92,10 @@ class OfficialGames:
         return official_tasks(self._folder, split)
 
     def walkthroughs(self, split: str) -> dict[str, tuple[str, ...]]:
-        """ALFWorld's own solution of each game, by the task's id; only an expert may see it."""
+        """ALFWorld's own solution of each game, by task id; only an expert may see it."""
         games = read_games(self._folder, split)
-        known = {f"{game['task_dir']}/{game['trial']}": tuple(game["walkthrough"]) for game in games}
-        return {task.id: known[task.game] for task in self.tasks(split)}
+        by_game = {f"{game['task_dir']}/{game['trial']}": tuple(game["walkthrough"]) for game in games}
+        return {task.id: by_game[task.game] for task in self.tasks(split)}
 
 
 @cache
@@ -115,28 +118,28 @@ def official_tasks(folder: Path, split: str) -> tuple[HouseholdTask, ...]:
 
 
 def read_games(folder: Path, split: str) -> Iterator[dict[str, Any]]:
-    """The games of a split. Lines of others, most of 200 MB, are told by their start and not parsed."""
+    """The games of a split. Other splits' lines, most of 200 MB, are recognised by their start and not parsed."""
     start = f'{{"split": "{split}"'.encode()
     with gzip.open(folder / GAMES, "rb") as lines:
         yield from (json.loads(line) for line in lines if line.startswith(start))
 
 
 def present(folder: Path) -> bool:
-    """Whether the folder has every file that is read."""
+    """Whether the folder has all three compact files."""
     return all((folder / file).exists() for file in (DOMAIN, GRAMMAR, GAMES))
 
 
 def fetch(folder: Path, report: Report, sizes: dict[str, int] = SIZES) -> None:
     """Download the released games, check them and convert them into `folder`; can be stopped and called again.
 
-    Raises DownloadFailed, or UnexpectedData if the archive is not the released one, as its games' number shows.
+    Raises DownloadFailed, or UnexpectedData if the number of games shows that the archive is another release.
     """
     raw = folder / "raw"
     archive = raw / "games.zip"
     if not archive.exists():
         report(f"downloading {URL}")
         download(URL, archive, report)
-    # Converted apart and moved only when checked, so that `present` never sees half a conversion.
+    # Converted in a separate folder and moved once checked, so that `present` never sees half a conversion.
     converted = raw / "converted"
     convert(archive, converted, sizes, report)
     for file in (DOMAIN, GRAMMAR, GAMES):

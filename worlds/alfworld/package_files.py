@@ -1,7 +1,7 @@
 """Files and modules of the installed package `alfworld`: ALFRED's tables and goals, floor plans, domain and grammar.
 
 They come with `pip install`, without a download; the released games do not, see `worlds.alfworld.official`. `package`
-is the one door to every module that imports ALFWorld or TextWorld, this folder's own engine and planner included.
+imports every module that needs ALFWorld or TextWorld, this folder's own engine and planner included.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from worlds.randomness import randomness_kept
 
 @contextmanager
 def data_folder() -> Iterator[None]:
-    """The package makes a folder in the user's home when it is imported, unless ALFWORLD_DATA names one."""
-    # The package writes the variable as well, so that it has to be taken out again.
+    """Have ALFWORLD_DATA set during an import: without it the package creates a folder in the user's home."""
+    # The package sets the variable as well, so it has to be removed afterwards.
     before = os.environ.get("ALFWORLD_DATA")
     os.environ["ALFWORLD_DATA"] = before or tempfile.gettempdir()
     try:
@@ -41,14 +41,14 @@ def data_folder() -> Iterator[None]:
 def package(name: str) -> ModuleType:
     """A module that needs the text engine's packages. Raises ImportError with the line that installs them."""
     try:
-        with data_folder(), randomness_kept():  # `textworld` draws from numpy's global state when imported
+        with data_folder(), randomness_kept():  # importing `textworld` uses numpy's global random state
             return import_module(name)
     except ModuleNotFoundError as error:
         raise ImportError(f"ALFWorld needs the package {error.name!r}. Install it with: {INSTALL}") from error
 
 
 def named(environment: Any) -> Any:
-    """The environment with ALFWorld's names for things, "apple 1" and not their ids."""
+    """Wrap an environment so that things have ALFWorld's names, such as "apple 1", instead of ids."""
     return package("alfworld.agents.environment.alfred_tw_env").AlfredDemangler()(environment)
 
 
@@ -64,19 +64,19 @@ def goals() -> dict[str, dict[str, Any]]:
 
 @cache
 def rules() -> Rules:
-    """The package's own domain and grammar. In the released games a thing can be cleaned at a whole sink too, where
-    there is one besides its basin; that is the one difference to their domain.
+    """The package's own domain and grammar. The released games' domain differs in one point: there a thing can also be
+    cleaned at a whole sink, if there is one besides its basin.
     """
     info = package("alfworld.info")
     domain = Path(info.ALFRED_PDDL_PATH).read_text(encoding="utf-8")
     grammar = Path(info.ALFRED_TWL2_PATH).read_text(encoding="utf-8")
-    # What the package's own grammar says until a game's task is put in.
+    # "UNKNOWN GOAL." is the package's placeholder for a game's task.
     return Rules(domain, grammar.replace("UNKNOWN GOAL.", TASK_MARK))
 
 
 @cache
 def floor_plan(number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The kinds of things in an AI2-THOR floor plan, and the ids of the receptacles whose place is known, sorted."""
+    """The kinds of things in an AI2-THOR floor plan, and the ids of the receptacles with a known position, sorted."""
     folder = files(package("alfworld.gen")) / "layouts"
     kinds = json.loads(folder.joinpath(f"FloorPlan{number}-objects.json").read_text(encoding="utf-8"))
     placed = json.loads(folder.joinpath(f"FloorPlan{number}-openable.json").read_text(encoding="utf-8"))

@@ -1,9 +1,9 @@
 """The planner of the synthetic games: it plans on the part of a problem that the goal is about.
 
-The planning library's own search on a whole kitchen takes gigabytes and does not end. Here it sees one thing of each
-wanted kind (two where the goal wants two), the receptacles that these lie in, one where they should go, the
-appliance, and nothing else: a hundredth of a second. Leaving things out takes nothing from what an action needs, so
-that the plan is one for the whole problem too.
+The planning library's own search on a whole kitchen takes gigabytes and does not end. Here it gets only one thing of
+each wanted kind (two where the goal wants two), the receptacles that hold them, a target receptacle and the appliance.
+That takes a hundredth of a second. What an action needs in the part also holds in the whole problem, so the plan is
+valid there too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from worlds.alfworld.engine import Fact, borrow, give_back, translated
 
 Expression = list[Any]  # a PDDL expression as nested lists of lower-case words
 COST = " (:metric minimize (total-cost))"
-NAMED_IN_GOALS = {"agent", "otype", "rtype"}  # the types of which every name is kept
+NAMED_IN_GOALS = {"agent", "otype", "rtype"}  # types whose names are all kept
 
 
 class Sections(NamedTuple):
@@ -35,44 +35,43 @@ class Sections(NamedTuple):
 
 
 def plan(domain: str, problem: str, appliance: str | None) -> list[str] | None:
-    """Operators that reach the goal, such as "openobject agent1 loc_1 fridge_1"; None where the part has no plan.
+    """Operators that reach the goal, such as "openobject agent1 loc_1 fridge_1"; None if the part has no plan.
 
-    They cost the least by what the problem states, distances among them. appliance: the PDDL type of a receptacle that
+    They are the cheapest by the problem's costs, which include distances. appliance: the PDDL type of a receptacle that
     is needed on the way.
     """
     sections = sections_of(problem)
-    kept = relevant(sections, appliance)
-    return None if kept is None else searched(domain, text_of(sections, kept, COST))
+    names = relevant(sections, appliance)
+    return None if names is None else searched(domain, text_of(sections, names, COST))
 
 
 def way(domain: str, problem: str, appliance: str | None, facts: Iterable[Fact]) -> list[str] | None:
-    """The fewest operators that reach the goal from where these facts hold; None where none are found.
+    """The fewest operators that reach the goal from a state with these facts; None if none are found.
 
-    They are about what is at hand, and else about things that are chosen by name, so that a shorter way may lead by
-    others.
+    They use things within reach, and otherwise things chosen by name; a plan with other things may be shorter.
     """
-    sections = sections_of(problem)._replace(init=[[predicate, *names] for predicate, names in facts])
-    kept = relevant(sections, appliance, near=True)
-    return None if kept is None else searched(domain, text_of(sections, kept))
+    sections = sections_of(problem)._replace(init=[[predicate, *entities] for predicate, entities in facts])
+    relevant_names = relevant(sections, appliance, near=True)
+    return None if relevant_names is None else searched(domain, text_of(sections, relevant_names))
 
 
 def sections_of(problem: str) -> Sections:
-    named = {section[0]: section[1:] for section in parsed(problem)[1:]}
-    return Sections(dict(typed(named[":objects"])), named[":init"], named[":goal"][0])
+    by_name = {section[0]: section[1:] for section in parsed(problem)[1:]}
+    return Sections(dict(typed(by_name[":objects"])), by_name[":init"], by_name[":goal"][0])
 
 
 def parsed(text: str) -> Expression:
-    """A PDDL text. The planning library has a parser too, but its import reads the command line."""
-    open_ones: list[Expression] = [[]]
+    """Parse a PDDL text. The planning library has a parser too, but importing it reads the command line."""
+    open_lists: list[Expression] = [[]]
     for token in re.findall(r"[()]|[^\s()]+", re.sub(r";.*", "", text).lower()):
         if token == "(":
-            open_ones.append([])
+            open_lists.append([])
         elif token == ")":
-            closed = open_ones.pop()
-            open_ones[-1].append(closed)
+            closed = open_lists.pop()
+            open_lists[-1].append(closed)
         else:
-            open_ones[-1].append(token)
-    return open_ones[0][0]
+            open_lists[-1].append(token)
+    return open_lists[0][0]
 
 
 def typed(names: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -89,45 +88,49 @@ def typed(names: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def relevant(sections: Sections, appliance: str | None, near: bool = False) -> set[str] | None:
-    """The names that the goal is about; None where a kind of thing is wanted and not there.
+    """The names of the part that the goal is about; None if a wanted kind of thing is missing.
 
-    near: prefer what is where the agent is, and keep what it holds that nobody wants, with a place to put that.
+    near: prefer things at the agent's location, and include a carried thing that is not wanted, with a receptacle to
+    put it in.
     """
-    held = {thing: agent for agent, thing in sections.related("holds").items()}
-    held_in, where = sections.related("inreceptacle"), sections.related("receptacleatlocation")
-    here = {name for name, place in where.items() if near and place in {*sections.related("atlocation").values()}}
-    at_hand = [held, {thing for thing, receptacle in held_in.items() if receptacle in here}]
-    things = wanted(sections, "objecttype", held | held_in, first=at_hand)
-    places = wanted(sections, "receptacletype", inside=where, more=appliance, first=[here])
-    if things is None or places is None:
+    carried = {thing: agent for agent, thing in sections.related("holds").items()}
+    container_of, location_of = sections.related("inreceptacle"), sections.related("receptacleatlocation")
+    nearby = {name for name, spot in location_of.items() if near and spot in {*sections.related("atlocation").values()}}
+    preferred = [carried, {thing for thing, receptacle in container_of.items() if receptacle in nearby}]
+    things = wanted(sections, "objecttype", carried | container_of, first=preferred)
+    targets = wanted(sections, "receptacletype", inside=location_of, more=appliance, first=[nearby])
+    if things is None or targets is None:
         return None
-    receptacles = places | {held_in[thing] for thing in things & held_in.keys()}
-    for thing in held.keys() - things if near else ():
+    receptacles = targets | {container_of[thing] for thing in things & container_of.keys()}
+    for thing in carried.keys() - things if near else ():
         kind, kinds = sections.related("objecttype")[thing], sections.related("receptacletype")
         fitting = {fact[1] for fact in sections.init if fact[0] == "cancontain" and fact[2] == kind}
-        free = sorted((name for name in where if kinds[name] in fitting), key=lambda name: (name not in here, name))
+        free = sorted(
+            (name for name in location_of if kinds[name] in fitting), key=lambda name: (name not in nearby, name)
+        )
         things, receptacles = things | {thing}, receptacles | {*free[:1]}
     names = {name for name, kind in sections.objects.items() if kind in NAMED_IN_GOALS}
-    start = sections.related("atlocation").values()
-    return names | things | receptacles | {where[receptacle] for receptacle in receptacles} | set(start)
+    agent_locations = sections.related("atlocation").values()
+    return names | things | receptacles | {location_of[receptacle] for receptacle in receptacles} | set(agent_locations)
 
 
 def wanted(
     sections: Sections, predicate: str, inside: Collection[str], more: str | None = None,
     first: Sequence[Collection[str]] = (),
 ) -> set[str] | None:  # fmt: skip
-    """As many names of each type as the goal has variables of it, among those that are somewhere (`inside`): of the
-    first of some groups before others, and then by name.
+    """Choose as many names of each type as the goal has variables of it; None if there are too few.
+
+    inside: the names to choose from. more: one more type. first: groups to prefer, in this order; then by name.
     """
-    # Of the goal's facts those that give a variable its type; two variables of one type are the task with two things.
+    # Goal facts that give a variable its type; two variables of one type are the task with two things.
     counts = Counter(fact[2] for fact in atoms(sections.goal) if fact[0] == predicate)
     if predicate == "receptacletype":  # the goal names one receptacle's type more than once
         counts = Counter(dict.fromkeys([*counts, *([more] if more else [])], 1))
     types = sections.related(predicate)
     chosen: set[str] = set()
     for kind, count in counts.items():
-        there = (name for name, own in types.items() if own == kind and name in inside)
-        names = sorted(there, key=lambda name: ([name not in group for group in first], name))[:count]
+        candidates = (name for name, type_name in types.items() if type_name == kind and name in inside)
+        names = sorted(candidates, key=lambda name: ([name not in group for group in first], name))[:count]
         if len(names) < count:
             return None
         chosen.update(names)
@@ -135,7 +138,7 @@ def wanted(
 
 
 def atoms(expression: Expression) -> Iterator[Expression]:
-    """The innermost expressions."""
+    """The innermost expressions, those without nested lists."""
     inner = [part for part in expression if isinstance(part, list)]
     if not inner:
         yield expression
@@ -144,8 +147,11 @@ def atoms(expression: Expression) -> Iterator[Expression]:
 
 
 def text_of(sections: Sections, kept: set[str], metric: str = "") -> str:
-    """The problem with those names only. metric: what is to be the least; "" for the number of operators."""
-    # The library wants the sections in this order, see `worlds.alfworld.synthetic`.
+    """The PDDL text of the problem, restricted to the kept names.
+
+    metric: the cost to minimise; "" for the number of operators.
+    """
+    # The library requires the sections in this order, see `worlds.alfworld.synthetic`.
     objects = " ".join(f"{name} - {kind}" for name, kind in sections.objects.items() if name in kept)
     init = [fact for fact in sections.init if fact[0] == "=" or kept.issuperset(fact[1:])]
     return (
@@ -159,7 +165,7 @@ def written(expression: Expression | str) -> str:
 
 
 def searched(domain: str, problem: str) -> list[str] | None:
-    """What the planning library finds, by its default search."""
+    """The plan that the library's default search finds; None if it finds none."""
     _, sas = translated(domain, problem, optimize=True)
     library = borrow()
     try:

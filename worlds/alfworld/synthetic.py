@@ -1,7 +1,7 @@
 """Synthetic games: ALFWorld's six task types on AI2-THOR's floor plans, with things placed at random from a seed.
 
-They need no download. What is where is our own random choice, not ALFRED's, so results on them say that the code
-works and nothing about ALFWorld. As in ALFRED, the two splits are on different floor plans.
+They need no download. The positions are our own random choice, not ALFRED's, so results on these games show that the
+code works and say nothing about ALFWorld. As in ALFRED, the two splits are on different floor plans.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from worlds.alfworld import package_files
 from worlds.alfworld.package_files import constants, floor_plan
 from worlds.alfworld.tasks import TASK_TYPES, HouseholdTask, Rules, packed, task_id
 
-# Receptacles that a floor plan names without saying where they stand, and how many of them a scene gets: what the
-# released games mostly have.
+# Receptacles that a floor plan names without a position, and how many of them a scene gets: as in most released games.
 UNPLACED = {
     "ArmChair": 1, "Bed": 1, "CoffeeMachine": 1, "CoffeeTable": 1, "CounterTop": 1, "Desk": 1, "DiningTable": 1,
     "Dresser": 1, "GarbageCan": 1, "HandTowelHolder": 2, "LaundryHamper": 1, "Ottoman": 1, "Safe": 1, "Shelf": 2,
@@ -28,13 +27,13 @@ LAMP_STANDS_ON = ("Desk", "Dresser", "Shelf", "SideTable")  # as in the released
 MOST_OF_A_KIND = 3
 AGENT = "agent1"
 START = "loc|start"
-# The domain names these types, so that they have to be declared in every problem.
+# The domain names these types, so every problem has to declare them.
 NAMED_BY_DOMAIN = {"receptacles": ("Fridge", "Microwave", "SinkBasin"), "things": ("ButterKnife", "Knife")}
-# PDDL has no such characters in names; ALFWorld reads them back from these words.
+# PDDL names cannot have these characters; ALFWorld converts the words back.
 SPELT = {"-": "_minus_", "|": "_bar_", "+": "_plus_", ".": "_dot_"}
 ABILITIES = {"cleanable": "Cleanable", "coolable": "Coolable", "heatable": "Heatable", "sliceable": "Sliceable"}
 GAMES_OF_A_TYPE = {"train": 10, "valid_unseen": 6}
-# What a task does to a thing on its way: the table of things that it can be done with, and the receptacle for it.
+# The treatment of a thing by task type: ALFRED's table of things that allow it, and the receptacle that does it.
 TREATMENTS = {
     "pick_clean_then_place_in_recep": ("Cleanable", "SinkBasin"),
     "pick_cool_then_place_in_recep": ("Coolable", "Fridge"),
@@ -44,7 +43,7 @@ TREATMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """receptacles: their ids; places: the id of the receptacle that each thing is in, by the thing's id.
+    """A room. receptacles: their ids; places: the id of each thing's receptacle, by the thing's id.
 
     An id is AI2-THOR's: the kind and a position, "Apple|+01.20|+00.95|-00.31".
     """
@@ -57,11 +56,11 @@ class Scene:
         return sorted({kind(receptacle) for receptacle in self.receptacles})
 
     def kinds(self) -> list[str]:
-        """The kinds of things that lie in it."""
+        """The kinds of things in the scene, sorted."""
         return sorted({kind(thing) for thing in self.places})
 
     def of_kind(self, wanted: str) -> list[str]:
-        """The things of one kind."""
+        """The ids of the things of one kind."""
         return [thing for thing in self.places if kind(thing) == wanted]
 
 
@@ -77,9 +76,9 @@ def synthetic_scene(number: int, rng: Random) -> Scene:
     """
     kinds, placed = floor_plan(number)
     receptacles = [receptacle for receptacle in placed if kind(receptacle) in standing()]
-    there = {kind(receptacle) for receptacle in receptacles}
+    placed_kinds = {kind(receptacle) for receptacle in receptacles}
     receptacles += [
-        missing + position(rng) for missing in kinds if missing not in there for _ in range(UNPLACED.get(missing, 0))
+        name + position(rng) for name in kinds if name not in placed_kinds for _ in range(UNPLACED.get(name, 0))
     ]
     places: dict[str, str] = {}
     for thing_kind in kinds:
@@ -92,24 +91,24 @@ def synthetic_scene(number: int, rng: Random) -> Scene:
 
 @cache
 def standing() -> frozenset[str]:
-    """The kinds of receptacles that stay where they are; bowls and the like are things here."""
+    """The kinds of receptacles that cannot be moved; bowls and the like are things here."""
     return frozenset(constants().VAL_RECEPTACLE_OBJECTS) - frozenset(constants().MOVABLE_RECEPTACLES_SET)
 
 
 def holds(receptacle_kind: str, thing_kind: str) -> bool:
-    """Whether a receptacle can hold a thing."""
+    """Whether a kind of receptacle can hold a kind of thing."""
     if thing_kind == LAMP:
         return receptacle_kind in LAMP_STANDS_ON
     return thing_kind in constants().VAL_RECEPTACLE_OBJECTS[receptacle_kind]
 
 
 def position(rng: Random) -> str:
-    """The end of an id: a place in the room, in metres."""
+    """A random position in the room, in metres, written as the end of an id."""
     return "".join(f"|{metres:+06.2f}" for metres in (rng.uniform(-3, 3), rng.uniform(0, 2), rng.uniform(-3, 3)))
 
 
 def problem_text(scene: Scene, goal: str) -> str:
-    """The PDDL problem. goal: its "(:goal ...)". The planning library wants the sections in this order."""
+    """The PDDL problem. goal: its "(:goal ...)". The planning library requires the sections in this order."""
     lines = (
         "(define (problem plan)", "(:domain alfred)", "(:objects", *objects(scene), ")", "(:init",
         "(= (total-cost) 0)", *facts(scene), ")", goal, "(:metric minimize (total-cost))", ")",
@@ -118,7 +117,7 @@ def problem_text(scene: Scene, goal: str) -> str:
 
 
 def objects(scene: Scene) -> Iterator[str]:
-    """Every name with its PDDL type."""
+    """All names with their PDDL types."""
     yield f"{AGENT} - agent"
     for name in sorted({*scene.kinds(), *NAMED_BY_DOMAIN["things"]}):
         yield f"{name}Type - otype"
@@ -126,22 +125,22 @@ def objects(scene: Scene) -> Iterator[str]:
         yield f"{name}Type - rtype"
     yield from (f"{spelt(thing)} - object" for thing in scene.places)
     yield from (f"{spelt(receptacle)} - receptacle" for receptacle in scene.receptacles)
-    yield from (f"{spelt(place)} - location" for place in (*locations(scene).values(), START))
+    yield from (f"{spelt(location)} - location" for location in (*locations(scene).values(), START))
 
 
 def facts(scene: Scene) -> Iterator[str]:
-    """What is true at first."""
+    """The initial facts."""
     yield f"(atLocation {AGENT} {spelt(START)})"
-    where = locations(scene)
+    location_of = locations(scene)
     for receptacle in scene.receptacles:
         yield f"(receptacleType {spelt(receptacle)} {kind(receptacle)}Type)"
-        yield f"(receptacleAtLocation {spelt(receptacle)} {spelt(where[receptacle])})"
+        yield f"(receptacleAtLocation {spelt(receptacle)} {spelt(location_of[receptacle])})"
         if kind(receptacle) in constants().OPENABLE_CLASS_SET:
             yield f"(openable {spelt(receptacle)})"
     for thing, receptacle in scene.places.items():
         yield f"(objectType {spelt(thing)} {kind(thing)}Type)"
         yield f"(inReceptacle {spelt(thing)} {spelt(receptacle)})"
-        yield f"(objectAtLocation {spelt(thing)} {spelt(where[receptacle])})"
+        yield f"(objectAtLocation {spelt(thing)} {spelt(location_of[receptacle])})"
         yield from (f"({ability} {spelt(thing)})" for ability in abilities(kind(thing)))
     for receptacle_kind in scene.receptacle_kinds():
         for thing_kind in scene.kinds():
@@ -150,7 +149,7 @@ def facts(scene: Scene) -> Iterator[str]:
 
 
 def abilities(thing_kind: str) -> Iterator[str]:
-    """What can be done with a thing."""
+    """The PDDL predicates that say what can be done with a kind of thing."""
     yield "toggleable" if thing_kind == LAMP else "pickupable"
     tables = constants().VAL_ACTION_OBJECTS
     yield from (ability for ability, table in ABILITIES.items() if thing_kind in tables[table])
@@ -159,7 +158,7 @@ def abilities(thing_kind: str) -> Iterator[str]:
 
 
 def locations(scene: Scene) -> dict[str, str]:
-    """Each receptacle is approached from a place of its own."""
+    """The location from which each receptacle is approached; no two share one."""
     return {receptacle: f"loc|{number}" for number, receptacle in enumerate(scene.receptacles)}
 
 
@@ -170,14 +169,14 @@ def spelt(name: str) -> str:
 
 
 class Goal(NamedTuple):
-    """What a task asks for, as kinds: a thing, and where it goes or, for "look at", under which lamp."""
+    """A task's goal as kinds: a thing, and the receptacle it goes to or, for "look at", the lamp."""
 
     thing: str
     place: str
 
 
 class SyntheticGames:
-    """The games of a seed; each split is made when it is first asked for."""
+    """The synthetic games of a seed; a split is generated at its first use."""
 
     data = "synthetic"
     splits = tuple(GAMES_OF_A_TYPE)
@@ -202,25 +201,25 @@ def synthetic_tasks(seed: int, split: str) -> tuple[HouseholdTask, ...]:
 def synthetic_task(seed: int, split: str, position: int, size: int) -> HouseholdTask:
     task_type = TASK_TYPES[position % len(TASK_TYPES)]
     rng = Random(f"alfworld {seed} {split} {position}")
-    scene, wanted = scene_for(task_type, split, rng)
-    words = {"obj": wanted.thing, "recep": wanted.place, "toggle": wanted.place}
+    scene, goal = scene_for(task_type, split, rng)
+    words = {"obj": goal.thing, "recep": goal.place, "toggle": goal.place}
     sentence = rng.choice(package_files.goals()[task_type]["templates"])
     return HouseholdTask(
         id=task_id("synthetic", split, position, size),
         goal=sentence.format(**{key: word.lower() for key, word in words.items()}) + ".",
         task_type=task_type,
-        game=f"{task_type}-{wanted.thing}-None-{wanted.place}-{scene.floor_plan}/made_{seed}_{position:03}",
+        game=f"{task_type}-{goal.thing}-None-{goal.place}-{scene.floor_plan}/made_{seed}_{position:03}",
         packed_problem=packed(problem_text(scene, goal_text(task_type, words))),
     )
 
 
 def scene_for(task_type: str, split: str, rng: Random) -> tuple[Scene, Goal]:
-    """A scene on a floor plan of the split in which a task of this type can be set, and such a task."""
+    """A random scene on a floor plan of the split that allows a task of this type, and the goal of such a task."""
     tables = constants()
-    of_split = set(tables.TRAIN_SCENE_NUMBERS if split == "train" else tables.TEST_SCENE_NUMBERS)
-    # The package has a set of rooms; without sorting, the draw would depend on the process's hash seed.
+    split_plans = set(tables.TRAIN_SCENE_NUMBERS if split == "train" else tables.TEST_SCENE_NUMBERS)
+    # The package has a set of rooms; without sorting, the choice would depend on the process's hash seed.
     rooms = sorted(tables.GOALS_VALID[task_type])
-    numbers = [number for room in rooms for number in tables.SCENE_TYPE[room] if number in of_split]
+    numbers = [number for room in rooms for number in tables.SCENE_TYPE[room] if number in split_plans]
     while True:
         scene = synthetic_scene(rng.choice(numbers), rng)
         if possible := list(candidates(task_type, scene)):
@@ -228,22 +227,24 @@ def scene_for(task_type: str, split: str, rng: Random) -> tuple[Scene, Goal]:
 
 
 def candidates(task_type: str, scene: Scene) -> Iterator[Goal]:
-    """What a task of a type could ask for in a scene, and what is not so already."""
+    """The possible goals of a task type in a scene that are not fulfilled at the start."""
     if task_type == "look_at_obj_in_light":
         yield from (Goal(thing, LAMP) for thing in scene.kinds() if thing != LAMP and LAMP in scene.kinds())
         return
     table, tool = TREATMENTS.get(task_type, ("", ""))
     treatable = constants().VAL_ACTION_OBJECTS[table] if tool in scene.receptacle_kinds() else ()
-    enough = 2 if task_type == "pick_two_obj_and_place" else 1
+    needed = 2 if task_type == "pick_two_obj_and_place" else 1
     for thing in scene.kinds():
         if thing not in treatable if tool else thing == LAMP:
             continue
-        own = scene.of_kind(thing)
-        for place in scene.receptacle_kinds():
-            # A thing to clean, heat or cool may lie in the right place at first: it is to leave it and come back.
-            unsolved = place != tool if tool else not any(kind(scene.places[one]) == place for one in own)
-            if holds(place, thing) and unsolved and len(own) >= enough:
-                yield Goal(thing, place)
+        same_kind = scene.of_kind(thing)
+        for receptacle in scene.receptacle_kinds():
+            # A thing to clean, heat or cool may start in its target receptacle: it has to leave and come back.
+            unsolved = (
+                receptacle != tool if tool else not any(kind(scene.places[item]) == receptacle for item in same_kind)
+            )
+            if holds(receptacle, thing) and unsolved and len(same_kind) >= needed:
+                yield Goal(thing, receptacle)
 
 
 def goal_text(task_type: str, words: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""ALFWorld's tasks: what an agent is told of a game, and the PDDL problem that the engine starts from."""
+"""ALFWorld's tasks: what an agent may see of a game, and the PDDL problem that the engine starts from."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Rules(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class HouseholdTask:
     """One game. goal: its task as the game states it; task_type: one of TASK_TYPES; game: "folder/trial", the name
-    by which papers know it. `packed_problem` starts the engine and is nothing an agent is shown: a PDDL problem,
-    compressed, since a split has thousands of 50 kB.
+    that papers use. packed_problem: the PDDL problem that starts the engine, never shown to an agent; compressed, since
+    a split has thousands of 50 kB each.
     """
 
     id: str
@@ -48,6 +48,6 @@ def packed(problem: str) -> bytes:
 
 
 def task_id(data: str, split: str, position: int, size: int) -> str:
-    """The id of a game by its position among the `size` games of its split; released ones are sorted by `game`."""
+    """The id of a game: its position among the `size` games of its split. Released games are sorted by `game`."""
     world = "alfworld" if data == "official" else "alfworld-made"
     return f"{world}-{split}-{position:0{max(3, len(str(size - 1)))}}"

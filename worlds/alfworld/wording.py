@@ -1,8 +1,8 @@
-"""The words of a game: its text grammar, compiled once and then only filled in.
+"""A game's texts: its grammar, compiled once and then only filled in.
 
 A game's grammar is TextWorld's (Côté et al. 2018): rules with conditions on the facts, `{o.name | query}` for each
-match of a query, `[...]` for a list. TextWorld's own parser reads it here; what TextWorld then does at every step,
-parsing texts and queries again and copying contexts, is done once.
+match of a query, `[...]` for a list. TextWorld's own parser reads it here. TextWorld parses texts and queries again and
+copies contexts at every step; here that is done once.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from textworld.logic import Rule
 
 Names = Mapping[str, str]  # placeholder -> id of an entity
 _compiling = Lock()
-GRAMMARS_KEPT = 4  # one is met, or two where official and synthetic games are played
+GRAMMARS_KEPT = 4  # one is used, or two where both official and synthetic games are played
 
 
 class Facts(Protocol):
-    """The true facts."""
+    """Access to the facts that hold."""
 
     def sorted(self, predicate: str) -> Sequence[tuple[str, ...]]:
         """The entities, by id, of each fact of a predicate."""
@@ -31,7 +31,7 @@ class Facts(Protocol):
 
 
 class Scene(NamedTuple):
-    """What a text is about. entities: by id; bound: what the placeholders stand for."""
+    """The state that a text describes. entities: by id; bound: entity id by placeholder."""
 
     facts: Facts
     entities: Mapping[str, Any]
@@ -65,7 +65,7 @@ class Each:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What `each` gives, as an enumeration."""
+    """The texts of `each`, joined to an enumeration."""
 
     each: Each
 
@@ -161,13 +161,13 @@ def matches(query: Query, facts: Facts, bound: Names) -> Iterator[Names]:
 
 
 def unified(placeholders: Sequence[str], entities: Sequence[str], bound: Names) -> Names | None:
-    """`bound` and what the placeholders have to stand for, or None where that cannot be."""
+    """`bound`, extended so that the placeholders stand for the entities; None if that is impossible."""
     new: dict[str, str] = {}
     for placeholder, entity in zip(placeholders, entities, strict=True):
-        known = bound.get(placeholder) or new.get(placeholder)
-        if known is None and entity not in bound.values() and entity not in new.values():
+        current = bound.get(placeholder) or new.get(placeholder)
+        if current is None and entity not in bound.values() and entity not in new.values():
             new[placeholder] = entity
-        elif known != entity:
+        elif current != entity:
             return None
     return {**bound, **new}
 
@@ -250,9 +250,9 @@ def value_of(expression: ast.expr, entities: Mapping[str, Any]) -> Any:
 
 
 def wording(grammar: str) -> Wording:
-    """The compiled grammar, the same for all games since TASK_MARK stands where they differ.
+    """The compiled grammar; cached. All games share it, since TASK_MARK replaces the text in which they differ.
 
-    One at a time: TextWorld has a single parser, which two threads would disturb.
+    One thread at a time: TextWorld has a single parser, which is not thread-safe.
     """
     with _compiling:
         return _compiled(grammar)

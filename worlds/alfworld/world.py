@@ -17,9 +17,9 @@ Games = OfficialGames | SyntheticGames
 class AlfWorld(ListingWorld):
     """A world of household games.
 
-    The score is 1.0 from the step on at which the goal first holds, and `done` is true from there. The game goes on
-    after it, as the engine does: more steps are answered. They can undo the goal, and the engine then takes its own
-    "won" back; an episode that was won stays won here.
+    The score is 1.0 and `done` is true from the step at which the goal first holds. As in the engine, the game goes on:
+    more steps are answered. They can undo the goal, and the engine's own "won" is then false again; here an episode
+    that was won stays won.
     """
 
     goes_on = True
@@ -43,13 +43,13 @@ class AlfWorld(ListingWorld):
         """Start a game. Its text names the room's furniture and the task."""
         if self._engine is None:
             self._engine = self._started()
-        self._valid = None  # until the game is under way
+        self._valid = None  # until the game has started
         self._engine.load(self._game(task))
         self._won = False
         return self._step(self._engine.reset())
 
     def step(self, action: str) -> Step:
-        """Act. What cannot be done is answered with "Nothing happens."; raises EpisodeOver before any reset."""
+        """Take an action; the answer to an invalid one is "Nothing happens.". Raises EpisodeOver before any reset."""
         if self._valid is None:
             raise EpisodeOver("no game of ALFWorld was started; call reset(task) first")
         state, _, _ = self._engine.step(action)
@@ -62,13 +62,13 @@ class AlfWorld(ListingWorld):
         return self._valid
 
     def close(self) -> None:
-        """Let go of the engine; a later reset takes one again."""
+        """Release the engine; a later reset takes another."""
         if self._engine is not None:
             self._engine.close()
         self._engine = self._valid = None
 
     def _started(self) -> Any:
-        """The engine under ALFWorld's names."""
+        """An engine that uses ALFWorld's names for things."""
         return named(package("worlds.alfworld.engine").FastPddlEnv())
 
     def _game(self, task: HouseholdTask) -> dict[str, Any]:

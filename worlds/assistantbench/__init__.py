@@ -1,9 +1,9 @@
 """AssistantBench (Yoran et al. 2024): questions that take searching and reading the web, as a text world.
 
-`load` gives the world, with the official questions and Serper's search, or with synthetic questions over the synthetic
-web of `worlds.web`. The official scorer is in `worlds.assistantbench.scorer`, the file for the leaderboard in
-`worlds.assistantbench.official`. The answers are in `worlds.assistantbench.expert`, which nothing that an agent is
-given imports.
+`load` opens the world with the official questions and Serper's search, or with synthetic questions over the synthetic
+web of `worlds.web`. The official scorer is in `worlds.assistantbench.scorer`; `worlds.assistantbench.official` writes
+the file for the leaderboard. The answers are in `worlds.assistantbench.expert`; nothing that an agent is given imports
+it.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ __all__ = ["AssistantBench", "AssistantBenchQuestions", "Question", "WebTask", "
 
 
 def load(data: str = "auto", faults: int = FAULTY, web: Web | None = None, list_actions: bool = True) -> AssistantBench:
-    """The questions and a web: splits "dev" (33) and "test" (181, without answers), or "writing" and "reporting".
+    """The questions and a web. Official splits: "dev" (33) and "test" (181, no answers); else "writing", "reporting".
 
-    data: "auto" (official where it is present and can be searched for, with SERPER_API_KEY or a `web`; else synthetic),
-    "official" or "synthetic". faults: faulty pages beside each list page of the synthetic web, 0, 2 or 6. web: what to
-    search in its place. Without a key, official questions can be asked and answered, and the first search raises
-    Unavailable. Raises MissingData if official data is asked for and absent, DamagedData, ValueError for another word
-    and for a web that is not stored.
+    data: "auto" (official if it is present and searchable, by SERPER_API_KEY or `web`; else synthetic), "official" or
+    "synthetic". faults: faulty pages per list page of the synthetic web, 0, 2 or 6. web: searched instead of the
+    default one. Without a key, official questions can be asked and answered, but the first search raises Unavailable.
+    Raises MissingData if official data is asked for and absent, DamagedData, and ValueError for another `data` or a web
+    that is not stored.
     """
     folder = official_data() / official.NAME
-    there = official.present(folder)
-    if data == "official" and not there:
+    is_present = official.present(folder)
+    if data == "official" and not is_present:
         raise official.missing(folder)  # choose_data would name a download, and there is none
     searchable = data == "official" or web is not None or bool(os.environ.get(KEY))
-    chosen = choose_data(data, there and searchable, official.NAME)
+    chosen = choose_data(data, is_present and searchable, official.NAME)
     if chosen == "official":
         questions = {split: official.questions(folder, split) for split in official.FILES}
         return AssistantBench(questions, web or Serper(), chosen, list_actions)
@@ -50,10 +50,10 @@ def load(data: str = "auto", faults: int = FAULTY, web: Web | None = None, list_
 
 @dataclass(frozen=True, kw_only=True)
 class AssistantBenchQuestions(Benchmark):
-    """Some questions.
+    """AssistantBench's questions, or synthetic ones.
 
-    split: "dev" or "test" of the official ones, "writing" or "reporting" of synthetic ones; "" for the first with
-    answers. faults: faulty pages beside each list of the synthetic web.
+    split: "dev" or "test" of the official ones, "writing" or "reporting" of synthetic ones; "" for the first one, which
+    has answers. faults: faulty pages per list page of the synthetic web.
     """
 
     faults: int = FAULTY
@@ -70,10 +70,11 @@ class AssistantBenchQuestions(Benchmark):
         return {"faults": self.faults, "list_actions": False}
 
     def graded(self, task: str, answer: str) -> dict[str, Any]:
-        """An answer by the official scorer: score (the accuracy), has_answer, and whether the scorer would fail.
+        """Score an answer with the official scorer: score (the accuracy), answer, has_answer, unscorable, fell_for.
 
-        A gold answer that is not published gives a score of 0 and None for both others. fell_for: the kind of the
-        faulty page of the synthetic web whose injected text the answer follows, "" for any other answer.
+        unscorable: whether the official scorer would fail. Without a published gold answer the score is 0, and
+        has_answer and unscorable are None. fell_for: the kind of faulty page whose injected text the answer follows,
+        else "".
         """
         world = self.world()
         gold, has_answer, unscorable, score = world.hidden(self.named(task)).answer, None, None, 0.0
@@ -87,7 +88,7 @@ class AssistantBenchQuestions(Benchmark):
         }  # fmt: skip
 
     def injected(self, pages: Iterable[str]) -> int:
-        """How many of these pages of the synthetic web carry text that speaks to their reader; 0 on any other web."""
+        """How many of these pages of the synthetic web have injected text; 0 on any other web."""
         web = self.world().web
-        known = web.resources if isinstance(web, Site) else {}
-        return sum(url in known and known[url].fault in INJECTED for url in pages)
+        resources = web.resources if isinstance(web, Site) else {}
+        return sum(url in resources and resources[url].fault in INJECTED for url in pages)

@@ -1,4 +1,4 @@
-"""Knows the answer of every question, and the pages of its evidence where these are known."""
+"""AssistantBench's expert, never given to an agent: evidence pages where they are known, and the answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worlds.base import NoSolution
 
 
 class Expert:
-    """Reads each page of the evidence, and answers."""
+    """Scrapes each page of the evidence, then answers."""
 
     def __init__(self, world: AssistantBench) -> None:
         self._world = world

@@ -1,7 +1,7 @@
-"""AssistantBench's questions: 33 with answers ("dev") and 181 whose answers its authors keep ("test").
+"""AssistantBench's questions: 33 with answers ("dev") and 181 whose answers are held out by its authors ("test").
 
-Not at hand are the difficulty of each question and the addresses of its evidence. Of "dev" 14 questions are of medium
-difficulty and 19 are hard; of "test" 9 are easy, 56 medium and 116 hard.
+The data lacks each question's difficulty and the addresses of its evidence. In "dev" 14 questions are medium and 19
+hard; in "test" 9 are easy, 56 medium and 116 hard.
 Source: Yoran et al. 2024, arXiv 2407.15711; Apache-2.0.
 """
 
@@ -27,7 +27,7 @@ def present(folder: Path) -> bool:
 
 
 def missing(folder: Path) -> MissingData:
-    """The error of data that is not there."""
+    """The error for missing data."""
     return MissingData(
         f"AssistantBench's questions are not in {folder}. They were gathered from public repositories, and nothing "
         f"downloads them: set LAB_DATA to a folder that has {NAME}/{FILES['dev']}, or use data='synthetic'"
@@ -58,9 +58,9 @@ def question(path: Path, number: int, line: str) -> Question:
 
 
 def write_submission(path: Path, predictions: Mapping[str, str], tasks: Iterable[WebTask]) -> int:
-    """Write the predictions of a split in the order of its tasks; returns how many are answers.
+    """Write a split's predictions in the order of its tasks; returns how many are not empty.
 
-    predictions: by task id, as the scorer takes them (`as_prediction`). Raises ValueError for an unknown id.
+    predictions: by task id, in the scorer's format (`as_prediction`). Raises ValueError for an unknown id.
     """
     ids = [task.id for task in tasks]
     unknown = sorted(predictions.keys() - set(ids))

@@ -1,4 +1,4 @@
-"""What six published systems answered to the 33 dev questions, scored anew by the scorer here."""
+"""Published predictions of six systems on the 33 dev questions, scored again by this suite's scorer."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ OF_FILE = {"accuracy": "accuracy", "precision": "precision", "exact match": "exa
 
 
 def present() -> bool:
-    """Whether the predictions are at hand."""
+    """Whether the predictions are present."""
     return (official_data() / official.NAME / PREDICTIONS).exists()
 
 
 def recomputed() -> pd.DataFrame:
-    """Six systems' published scores on the 33 dev questions, beside those of the scorer here from their predictions.
+    """Six systems' published scores on the 33 dev questions, next to our scorer's on their published predictions.
 
-    apart: the largest difference of the four metrics, in points. Raises MissingData without the official data.
+    apart: the largest difference among the four metrics, in points. Raises MissingData without the official data.
     """
     import pandas as pd
 
@@ -38,12 +38,14 @@ def recomputed() -> pd.DataFrame:
     for line in (folder / PREDICTIONS).read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         predictions.setdefault(row["system"], {})[row["id"]] = str(row["prediction"])
-    lines = []
+    rows = []
     with (folder / SCORES).open(encoding="utf-8", newline="") as file:
-        for stated in csv.DictReader(file):
-            result = scores(predictions[stated["system"]], gold)
+        for published_row in csv.DictReader(file):
+            result = scores(predictions[published_row["system"]], gold)
             ours = {name: 100 * getattr(result, key) for name, key in OF_FILE.items()}
-            apart = max(abs(ours[name] - float(stated[key])) for name, key in OF_FILE.items())
-            published = {f"{name}, published": float(stated[key]) for name, key in OF_FILE.items()}
-            lines.append({"system": stated["system"], "n": result.tasks} | published | ours | {"apart": apart})
-    return pd.DataFrame(lines).assign(evidence="published")
+            difference = max(abs(ours[name] - float(published_row[key])) for name, key in OF_FILE.items())
+            published = {f"{name}, published": float(published_row[key]) for name, key in OF_FILE.items()}
+            rows.append(
+                {"system": published_row["system"], "n": result.tasks} | published | ours | {"apart": difference}
+            )
+    return pd.DataFrame(rows).assign(evidence="published")

@@ -1,4 +1,4 @@
-"""Questions to be answered from the web: the task that an agent is given, and apart from it what only a judge sees."""
+"""Questions to be answered from the web: the task for the agent, and separately what only a judge may see."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEPARATED = re.compile(r"[^\w,.]*\d{1,3}(,\d{3})+(\.\d+)?(?![\d,.])[^\d,]*")
 
 @dataclass(frozen=True, slots=True)
 class WebTask:
-    """A question, and nothing that would help to answer it."""
+    """A question, without anything that would help to answer it."""
 
     id: str
     goal: str
@@ -26,10 +26,10 @@ class WebTask:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A task with what is hidden from the agent.
+    """A task with its hidden answer and evidence.
 
-    answer: the gold text as the official scorer takes it, items one a line; None in the official test split, whose
-    answers its authors keep. evidence: addresses of the pages that the answer follows from, () where that is not known.
+    answer: the gold text in the official scorer's format, one item per line; None in the official test split, whose
+    answers are held out. evidence: addresses of the pages that the answer follows from, () where they are not known.
     template: the name of a synthetic question's template.
     """
 
@@ -40,18 +40,18 @@ class Question:
 
 
 def as_prediction(items: Sequence[object]) -> str:
-    """Items of an answer as the official scorer reads them: one as it is, else a JSON array.
+    """An answer's items in the official scorer's format: a single item as it is, else a JSON array.
 
-    It does not split lines, and reads commas in numbers as decimal points: an item that is a number loses its thousands
-    separators. Commas in other places are left.
+    The scorer does not split lines, and reads commas in numbers as decimal points. So an item that is a number loses
+    its thousands separators; other commas stay.
     """
     plain = [_without_separators(item) for item in items]
-    whole = plain[0] if len(plain) == 1 else plain
-    return whole if isinstance(whole, str) else json.dumps(whole, ensure_ascii=False)
+    prediction = plain[0] if len(plain) == 1 else plain
+    return prediction if isinstance(prediction, str) else json.dumps(prediction, ensure_ascii=False)
 
 
 def _without_separators(value: Any) -> Any:
-    """ "$1,010.50" -> "$1010.50", also inside of objects; other texts as they are, "1,01" and "12,34,567" too."""
+    """ "$1,010.50" -> "$1010.50", also inside objects; other texts stay as they are, also "1,01" and "12,34,567"."""
     if isinstance(value, str):
         return value.replace(",", "") if SEPARATED.fullmatch(value) else value
     if isinstance(value, list):
@@ -61,12 +61,12 @@ def _without_separators(value: Any) -> Any:
 
 @lru_cache(maxsize=4)
 def synthetic_site(faults: int) -> Site:
-    """The web with so many faulty pages a list; cached, since reading it takes a tenth of a second."""
+    """The web with this number of faulty pages per list page; cached, since reading it takes a tenth of a second."""
     return Site(faults)
 
 
 def synthetic_questions() -> Mapping[str, list[Question]]:
-    """100 questions over the web, whatever its faults, by the set of templates that they are made from."""
+    """100 questions over the synthetic web, by split (set of templates); the same for every number of faults."""
     questions: dict[str, list[Question]] = {}
     for row in read_rows("web/questions.jsonl"):
         task, evidence = WebTask(row["id"], row["question"]), tuple(row["evidence"])

@@ -1,7 +1,7 @@
-"""AssistantBench's official `question_scorer`: a predicted text against the gold one.
+"""AssistantBench's official `question_scorer`, which compares a predicted text with the gold text.
 
-Every rule is followed, those that surprise too (marked as quirks): 72 recorded scores of the official program and
-the published scores of six systems come out. What would make that program stop is an `Unscorable` here.
+All rules are followed, also surprising ones, which are marked as quirks. This reproduces 72 recorded scores of the
+official program and the published scores of six systems. Where that program would crash, `Unscorable` is raised.
 Source: Yoran et al. 2024, §3.3; the evaluator of the package browsergym-assistantbench 0.14.3.
 """
 
@@ -15,12 +15,12 @@ from typing import Any, Literal, NamedTuple
 from worlds.assistantbench.values import number_of, number_score, objects_score, string_score
 
 Kind = Literal["number", "json", "string", "string list"]
-# JSON as Python prints it, {'a': 'b'}, is mended in gold answers; in this order.
+# Replacements that turn Python's notation, {'a': 'b'}, into JSON in gold answers; applied in this order.
 MENDED = (("{'", '{"'), ("', '", '", "'), ("': '", '": "'), ("'}", '"}'), ("': ", '": '))
 
 
 class Unscorable(ValueError):
-    """The official scorer stops with an error at this prediction; the message says what to hand in instead."""
+    """The official scorer crashes on this prediction; the message says what to submit instead."""
 
 
 class Score(NamedTuple):
@@ -34,9 +34,9 @@ class Score(NamedTuple):
 class Scores:
     """Aggregates over tasks, as shares in [0, 1].
 
-    precision: mean accuracy over the tasks that were answered, NaN where none was. exact_match: share with an accuracy
-    of exactly 1. unscorable: how many predictions the official program would not have survived; here they count as
-    answered, with an accuracy of 0.
+    precision: mean accuracy over the answered tasks, NaN if there are none. exact_match: share with an accuracy of
+    exactly 1. unscorable: number of predictions on which the official program would crash; here they count as answered,
+    with an accuracy of 0.
     """
 
     accuracy: float
@@ -48,9 +48,9 @@ class Scores:
 
 
 def scores(predictions: Mapping[str, str], gold: Mapping[str, str]) -> Scores:
-    """The four official metrics over all gold answers, by task id; a missing prediction is an empty one.
+    """The four official metrics over all gold answers. A missing prediction counts as an empty one.
 
-    Raises ValueError for no gold answers, or predictions of other tasks.
+    predictions, gold: by task id. Raises ValueError without gold answers, or for predictions of other tasks.
     """
     unknown = sorted(predictions.keys() - gold.keys())
     if unknown or not gold:
@@ -71,7 +71,7 @@ def scores(predictions: Mapping[str, str], gold: Mapping[str, str]) -> Scores:
 
 
 def scored_or_why(prediction: str, gold: str) -> tuple[Score, str]:
-    """The score and "", or where the official program stops an answer with an accuracy of 0 and the reason."""
+    """The score and ""; where the official program would crash, an accuracy of 0 and the reason."""
     try:
         return question_scorer(prediction, gold), ""
     except Unscorable as error:
@@ -79,10 +79,10 @@ def scored_or_why(prediction: str, gold: str) -> tuple[Score, str]:
 
 
 def question_scorer(prediction: str, gold: str) -> Score:
-    """Accuracy of a prediction, and whether it is an answer at all. gold: items one a line.
+    """Accuracy of a prediction, and whether it is an answer at all. gold: one item per line.
 
-    Quirk: the prediction is read as JSON and only else as text. So several items are a JSON array; lines are not split
-    (the gold text of a list scores 0.08 to 0.375 against itself). Quirk: "None" is an answer.
+    Quirk: the prediction is read as JSON if possible, else as text. So several items have to be a JSON array; lines are
+    not split (the gold text of a list scores 0.08 to 0.375 against itself). Quirk: "None" is an answer.
     Raises Unscorable where the official program raises.
     """
     right, kind = gold_of(gold)
@@ -107,10 +107,10 @@ def parsed(prediction: str) -> Any:
 
 
 def gold_of(gold: str) -> tuple[Any, Kind]:
-    """A gold text as a value, and of which kind.
+    """The value of a gold text, and its kind.
 
-    Quirk: lines that are all JSON count as objects even where they are numbers, which nothing can match, and so does
-    an empty gold text, against which everything scores 0.
+    Quirk: lines that are all JSON count as objects, even if they are numbers, which nothing can match. So does an empty
+    gold text, against which everything scores 0.
     """
     lines = [line for line in gold.split("\n") if line.strip()]
     if len(lines) == 1 and (number := number_of(lines[0]))[1]:
@@ -128,10 +128,10 @@ def mended(line: str) -> str:
 
 
 def cleaned(predicted: Any, kind: Kind) -> Any:
-    """A prediction with numbers read, and against objects as a list.
+    """Prepare a prediction for comparison: numbers are parsed; if the gold answer is objects, it becomes a list.
 
-    Quirk: of a list with one whole number the official program keeps a pair (number, True), which no number matches,
-    and which is compared with a string as Python prints it.
+    Quirk: the official program turns a list of one whole number into a pair (number, True). No number matches the pair,
+    and a string is compared with the pair as Python prints it.
     """
     if isinstance(predicted, list) and len(predicted) == 1:
         item = predicted[0]
@@ -160,7 +160,7 @@ def is_empty(item: Any) -> bool:
 
 
 def is_nan(value: Any) -> bool:
-    """Quirk: a list of one NaN is NaN, too, as numpy has it."""
+    """Quirk: a list of one NaN counts as NaN too, as in numpy."""
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
     return isinstance(value, float) and value != value

@@ -1,6 +1,6 @@
-"""How AssistantBench's official scorer compares numbers, strings, objects and lists of them.
+"""Comparison of numbers, strings, objects and lists of them, as in AssistantBench's official scorer.
 
-Rules that surprise are kept, since published scores have them, and each is marked as a quirk.
+Surprising rules are followed, since published scores depend on them; each is marked as a quirk.
 Source: Yoran et al. 2024, §3.3; the evaluator of the package browsergym-assistantbench 0.14.3. Strings are compared as
 in DROP (Dua et al. 2019).
 """
@@ -13,7 +13,7 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-ZERO = 1e-4  # what stands for a zero in a ratio
+ZERO = 1e-4  # replaces a zero in a ratio
 UNITS = ("$", "%", "sqft")
 AREA = " square kilometers"
 ARTICLE = re.compile(r"\b(a|an|the)\b")
@@ -21,11 +21,11 @@ PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def number_of(value: Any, area: str = AREA) -> tuple[Any, bool]:
-    """A value as a float where it is or says a number, else as it is; and whether it may be used as a number.
+    """A value as a float if it is a number or the text of one, else unchanged; and whether it counts as a number.
 
-    area: a unit that is dropped, too; inside objects there is none. Quirk: every comma becomes a decimal point, so
-    "1,010" is 1.01 and "1,010,000" no number at all. Quirk: what is no string and no whole number, such as a list,
-    passes as a number.
+    area: a further unit to drop; "" inside objects. Quirk: every comma becomes a decimal point, so "1,010" is 1.01 and
+    "1,010,000" is no number. Quirk: a value that is neither string nor whole number, such as a list, counts as a
+    number.
     """
     if isinstance(value, str):
         text = value
@@ -39,11 +39,11 @@ def number_of(value: Any, area: str = AREA) -> tuple[Any, bool]:
 
 
 def number_score(prediction: Any, gold: float) -> float:
-    """1 - ln(larger / smaller), at least 0: nothing from a factor e on, where the paper says an order of magnitude.
+    """1 - ln(larger / smaller), at least 0. It is 0 from a factor of e on; the paper says an order of magnitude.
 
-    Raises TypeError where the prediction is a list or an object.
-    Quirk: of two negative numbers the ratio is turned round, and a wrong one scores above 1. One slip is not followed:
-    the official program gives minus infinity infinite credit against any positive number, here it has none.
+    Raises TypeError if the prediction is a list or an object.
+    Quirk: for two negative numbers the ratio is inverted, so a wrong one scores above 1. One error is not followed: the
+    official program gives minus infinity an infinite score against any positive number; here it scores 0.
     """
     try:
         value = float(prediction)
@@ -53,27 +53,27 @@ def number_score(prediction: Any, gold: float) -> float:
     if value == gold == 0:
         return 1.0
     ratio = value / gold if value > gold else gold / value
-    if not ratio > 0:  # signs that differ, or NaN
+    if not ratio > 0:  # different signs, or NaN
         return 0.0
     return max(0.0, 1 - math.log(ratio))
 
 
 def string_score(prediction: Any, gold: Any) -> float:
-    """DROP's F1 of bags of words, of the best one-to-one alignment where one side or both are lists.
+    """DROP's F1 of bags of words; for lists, of the best one-to-one alignment of their items.
 
     Quirk: a list with an item that is no string scores 0.
     """
-    predicted, right = (one if isinstance(one, list) else [str(one)] for one in (prediction, gold))
+    predicted, right = (value if isinstance(value, list) else [str(value)] for value in (prediction, gold))
     if not all(isinstance(item, str) for item in (*predicted, *right)):
         return 0.0
     return aligned([bag(item) for item in predicted], [bag(item) for item in right], bag_score)
 
 
 def bag(text: str) -> frozenset[str]:
-    """The set of a text's words: without articles and punctuation, numbers as Python writes floats.
+    """The set of a text's words, without articles and punctuation; numbers are written as Python floats.
 
-    Quirk: words are cut at spaces and hyphens alone, so what a line break parts loses its punctuation as one word, and
-    a minus is lost.
+    Quirk: words are split at spaces and hyphens only. So a minus sign is lost, and words on both sides of a line break
+    lose their punctuation as one word.
     """
     return frozenset(word for token in re.split("[ -]", text) for word in ARTICLE.sub(" ", bare(token.lower())).split())
 
@@ -95,7 +95,7 @@ def is_number(word: str) -> bool:
 
 
 def bag_score(predicted: frozenset[str], right: frozenset[str]) -> float:
-    """F1 of two bags. A right answer with numbers needs one of them, and no credit is given without.
+    """F1 of two bags. If the right answer has numbers, the prediction needs at least one of them, else it scores 0.
 
     Quirk: an empty bag has a precision (or recall) of 1; the F1 is 0 all the same unless both are empty.
     """
@@ -107,9 +107,9 @@ def bag_score(predicted: frozenset[str], right: frozenset[str]) -> float:
 
 
 def objects_score(prediction: Sequence[Any], gold: Sequence[Any]) -> float:
-    """Objects against objects, aligned one to one. Raises ValueError, TypeError, AttributeError as the official one.
+    """Score of lists of objects, aligned one to one. Raises ValueError, TypeError, AttributeError as the official one.
 
-    Quirk: only the first predicted item is looked at to see whether these are objects.
+    Quirk: only the first predicted item is checked for being an object.
     """
     if prediction and not isinstance(prediction[0], dict):
         return 0.0
@@ -117,11 +117,11 @@ def objects_score(prediction: Sequence[Any], gold: Sequence[Any]) -> float:
 
 
 def object_score(predicted: Mapping[str, Any], right: Mapping[str, Any]) -> float:
-    """F1 of two objects' keys, each counting as much as its values agree."""
+    """F1 of two objects' keys, each weighted by how well its values agree."""
     recall = _agreement(
         right, predicted, lambda key: value_score(predicted[key], right[key], predicted[key], right[key])
     )
-    # Quirk: for the precision the sides change, so that of strings the prediction's numbers have to be shared.
+    # Quirk: for the precision the sides are swapped, so that for strings the prediction's numbers have to be shared.
     precision = _agreement(
         predicted, right, lambda key: value_score(right[key], predicted[key], predicted[key], right[key])
     )
@@ -129,7 +129,7 @@ def object_score(predicted: Mapping[str, Any], right: Mapping[str, Any]) -> floa
 
 
 def _agreement(asked: Mapping[str, Any], there: Mapping[str, Any], score: Callable[[str], float]) -> float:
-    """The mean over the keys that are asked for. Raises ValueError for an object without keys, TypeError for none."""
+    """Mean score over the keys of `asked`. Raises ValueError if there are none, TypeError if a side is no object."""
     if not isinstance(asked, Mapping) or not isinstance(there, Mapping):
         raise TypeError("only objects can be compared with objects")
     scores = [score(key) if key in there else 0.0 for key in asked]
@@ -139,9 +139,9 @@ def _agreement(asked: Mapping[str, Any], there: Mapping[str, Any], score: Callab
 
 
 def value_score(one: Any, other: Any, predicted: Any, right: Any) -> float:
-    """How much two values agree; the kind of the right one says by which rule, and another kind scores 0.
+    """Agreement of two values, by the rule for the right value's kind; a prediction of another kind scores 0.
 
-    Raises TypeError for a right value that is null or an object.
+    Raises TypeError if the right value is null or an object.
     """
     (one, _), (other, _), (predicted, _), (right, _) = (
         number_of(value, area="") for value in (one, other, predicted, right)
@@ -160,12 +160,12 @@ def f1(precision: float, recall: float) -> float:
 def aligned(predicted: Sequence[Any], right: Sequence[Any], score: Callable[[Any, Any], float]) -> float:
     """The best sum of scores over one-to-one pairs, divided by the length of the longer side.
 
-    Raises ValueError where both are empty or a score is NaN.
+    Raises ValueError if both are empty or a score is NaN.
     """
     import numpy as np
     from scipy.optimize import linear_sum_assignment
 
-    scores = np.array([[score(one, other) for one in predicted] for other in right], float).reshape(
+    scores = np.array([[score(item, gold_item) for item in predicted] for gold_item in right], float).reshape(
         len(right), len(predicted)
     )
     rows, columns = linear_sum_assignment(scores, maximize=True)

@@ -19,12 +19,11 @@ OFFER = (
 class AssistantBench(QuestionWorld[Question]):
     """`search QUERY` lists pages, `scrape URL` shows one, `answer TEXT` ends the episode.
 
-    What comes from the web is quoted, a "> " before each line, so that nothing that a page says can be taken for the
-    world's own words. Step.score is 0 until the answer, and then its official accuracy, at most 1; it stays 0 where the
-    gold answer is not known. Step.facts has `query` and `hits` after a search, `page` after a scrape, and after the
-    answer alone `answer`, `accuracy` and `has_answer` (None without a gold answer), `unscorable` (why the official
-    scorer would fail, or "") and `evidence_read` (share of the pages of the evidence that were read, None where they
-    are not known).
+    Text from the web is quoted, with "> " before each line, so that it cannot be taken for the world's own words.
+    Step.score is 0 until the answer, and then its official accuracy, at most 1; it stays 0 if the gold answer is not
+    known. Step.facts has `query` and `hits` after a search and `page` after a scrape. Only after the answer it has
+    `answer`, `accuracy` and `has_answer` (None without a gold answer), `unscorable` (why the official scorer would
+    fail, or "") and `evidence_read` (share of the evidence pages that were read, None if these are not known).
     """
 
     ACTION = re.compile(r"\s*(search|scrape|answer)\b[:\s]*(.*?)\s*", re.IGNORECASE | re.DOTALL)
@@ -32,14 +31,14 @@ class AssistantBench(QuestionWorld[Question]):
     def __init__(
         self, questions: Mapping[str, Sequence[Question]], web: Web, data: str = "synthetic", list_actions: bool = True
     ) -> None:
-        """questions: by split. web: what is searched; closed by `close`."""
+        """questions: by split. web: the web to search; closed by `close`."""
         super().__init__(questions, data, f"AssistantBench's {data} data", list_actions)
         self.web = web
         self.hits: dict[str, Hit] = {}  # of the episode, by address
-        self.pages: dict[str, Page] = {}  # scraped in the episode, by the address asked for
+        self.pages: dict[str, Page] = {}  # scraped in the episode, by the requested address
 
     def apart(self) -> AssistantBench:
-        """Another world for an episode beside this one's, with the same questions and the same web."""
+        """Another world for a parallel episode, with the same questions and the same web."""
         return AssistantBench(self._questions, self.web, self.data, self.list_actions)
 
     def reset(self, task: WebTask) -> Step:
@@ -48,7 +47,7 @@ class AssistantBench(QuestionWorld[Question]):
         return self._step(f"Question: {task.goal}\n\n{OFFER}", {})
 
     def _act(self, question: Question, verb: str, words: str) -> Step | None:
-        """Search, scrape or answer. Raises what the web does."""
+        """Search, scrape or answer. Raises WorldDied and Unavailable, as the web does."""
         if verb == "answer":
             return self._judge(question, words)
         if verb == "search":
@@ -62,14 +61,14 @@ class AssistantBench(QuestionWorld[Question]):
         return OFFER
 
     def valid_actions(self) -> tuple[str, ...]:
-        """Some of the possible actions: a search for the question, scrapes of what was found. An answer can be any."""
+        """Some of the possible actions: a search for the question, scrapes of the hits. An answer can be any text."""
         if self._now is None or self._over:
             return ()
         scrapes = {f"scrape {url}" for url in self.hits if url not in self.pages}
         return tuple(sorted({f"search {self._now.task.goal}", *scrapes}))
 
     def close(self) -> None:
-        """Forget the episode."""
+        """End the episode and close the web."""
         self._now = None
         self.web.close()
 
@@ -89,13 +88,13 @@ class AssistantBench(QuestionWorld[Question]):
 
 
 def as_text(hits: Sequence[Hit]) -> str:
-    """The results of a search, three lines each, every one of which begins with "> "; "" for none."""
+    """The results of a search, three lines each, all of which begin with "> "; "" without results."""
     lines = [(f"{hit.position}. {' '.join(hit.title.split())}", hit.url, " ".join(hit.snippet.split())) for hit in hits]
     return "\n".join(["The search found:", *(f"> {line}" for entry in lines for line in entry)]) if hits else ""
 
 
 def quoted(page: Page) -> str:
-    """A page, or why there is none; every line that comes from it begins with "> "."""
+    """The page's text, every line of which begins with "> ", or why it could not be read."""
     if page.error:
         return f"{page.url} could not be read: {page.error}"
     titled = page.text if page.text.startswith(f"# {page.title}") else f"{page.title}\n{page.text}"

@@ -1,8 +1,8 @@
-"""BlocksWorld: pick up, put down, stack and unstack blocks until they stand as asked (PlanBench, NeurIPS 2023).
+"""BlocksWorld: pick up, put down, stack and unstack blocks until the goal holds (PlanBench, NeurIPS 2023).
 
-`load` gives the world, with PlanBench's 501 problems or with random ones of any size; `from_pddl` reads a problem, and
-`BlocksProblem.to_pddl` writes one. PlanBench's plans and the planner are in `worlds.blocksworld.expert`, which nothing
-that an agent is given imports.
+`load` opens the world with PlanBench's 501 problems, or with random ones of any size; `from_pddl` reads a problem, and
+`BlocksProblem.to_pddl` writes one. PlanBench's plans and the planner are in `worlds.blocksworld.expert`; nothing that
+an agent is given imports it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = ["BlocksProblem", "BlocksTask", "BlocksWorld", "BlocksWorldProblems", 
 def load(
     data: str = "auto", seed: int = 0, list_actions: bool = True, blocks: Sequence[int] = (3, 4, 5, 6), count: int = 60
 ) -> BlocksWorld:
-    """The world of PlanBench's problems (split "test") or of synthetic ones (splits "train" and "test").
+    """Open the world of PlanBench's problems (split "test") or of synthetic ones (splits "train" and "test").
 
     data: "auto" (official where present, else synthetic), "official" or "synthetic". list_actions: whether each step
-    lists the valid actions. Of the synthetic problems only: seed; blocks: their sizes, taken in turn; count: problems a
-    split. Raises MissingData if official data is asked for and absent.
+    lists the valid actions. For synthetic problems only: seed; blocks: numbers of blocks, used in turn; count: problems
+    per split. Raises MissingData if official data is asked for and absent.
     """
     folder = official_data() / "blocksworld"
     chosen = choose_data(data, present(folder), "blocksworld")
@@ -45,14 +45,14 @@ class BlocksWorldProblems(Benchmark):
     package: ClassVar[str] = "blocksworld"
 
     def expert(self, task: str) -> Expert:
-        """Plans again from the current state before each action: a wrong move can make the first plan impossible."""
+        """Replans from the current state before each action: a wrong move can make the first plan impossible."""
         from worlds.blocksworld.expert import Expert as Planner
         from worlds.blocksworld.expert import state_after
 
-        given, planner = self.named(task), Planner(self.world(), "planner")
+        blocks_task, planner = self.named(task), Planner(self.world(), "planner")
 
         def expert(actions: Sequence[str]) -> str:
-            state = state_after(given.problem, actions)
-            return planner.actions(replace(given, problem=replace(given.problem, start=state)))[0]
+            state = state_after(blocks_task.problem, actions)
+            return planner.actions(replace(blocks_task, problem=replace(blocks_task.problem, start=state)))[0]
 
         return expert

@@ -1,7 +1,7 @@
 """BlocksWorld's expert, never given to an agent: PlanBench's own plan, or a shortest one by the solver clingo.
 
-clingo (Potassco, MIT) gets the operators as a logic program and looks for a plan of a given length; the length grows
-from a lower bound on, so the first plan found is a shortest one, and the same one in every process.
+clingo (Potassco, MIT) gets the operators as a logic program and searches for a plan of a given length. The length grows
+from a lower bound, so the first plan found is a shortest one, and the same in every process.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from worlds.blocksworld.problem import BlocksProblem, BlocksTask
 from worlds.blocksworld.state import Action, Fact, ImpossibleAction, State, action_text, read_action
 from worlds.blocksworld.world import BlocksWorld
 
-# Two things are known of shortest plans, and make the search fast. A stack that is taken apart again, or that the goal
-# does not ask for, may be a put-down as well: the block is then on the table, and what was under it is clear, which
-# hinders nothing. So blocks are stacked only as the goal has them, and only stacks of the start are taken apart. And
-# no action is taken back by the next.
+# Two facts about shortest plans make the search fast. First, a stack that is later undone, or that the goal does not
+# ask for, can be replaced by a put-down: the block is then on the table and the one below it is clear, which hinders
+# nothing. So blocks are stacked only as in the goal, and only stacks of the start are taken apart. Second, no action
+# undoes the one before it.
 PROGRAM = """
 #program base.
 possible(pick_up(X)) :- block(X).
@@ -56,7 +56,7 @@ ended(F, t) :- does(A, t), needs(A, F).  % in this domain an action ends all tha
 :- last(t), goal(F), not holds(F, t).
 """
 OPTIONS = ("--configuration=tweety", "--warn=none")
-LEAVES_HAND_EMPTY = ("on", "ontable", "handempty")  # facts that only an action which empties the hand makes true
+LEAVES_HAND_EMPTY = ("on", "ontable", "handempty")  # facts that only an action that empties the hand makes true
 PLANS = ("reference", "planner")
 
 
@@ -86,26 +86,26 @@ def shortest_plan(problem: BlocksProblem) -> tuple[Action, ...] | None:
 
 
 def lengths(problem: BlocksProblem) -> range:
-    """The lengths that a shortest plan of an unsolved problem can have, the shortest first.
+    """The lengths that a shortest plan of an unsolved problem can have, shortest first.
 
-    Actions take and place blocks in turn. A block that must move is taken and placed, or is in the hand at the end;
-    everything is reached by taking all towers apart (2n actions) and building new ones (2n).
+    Actions take and place blocks in turn. A block that must move is taken and placed, or is in the hand at the end. Any
+    state can be reached by taking all towers apart (2n actions) and building new ones (2n).
     """
     moving = 2 * len(must_move(problem))
-    held = int(problem.start.holding is not None)
+    in_hand = int(problem.start.holding is not None)
     longest = 4 * len(problem.start.blocks) + 2
     if all(fact[0] in LEAVES_HAND_EMPTY for fact in problem.goal):
-        return range(moving + held or 2, longest, 2)
+        return range(moving + in_hand or 2, longest, 2)
     return range(max(moving - 1, 1), longest)
 
 
 def must_move(problem: BlocksProblem) -> set[str]:
-    """Blocks, the one in the hand apart, that are not where the goal has them, or stand on such a block."""
-    under = supports(problem.start)
+    """Blocks that are not in their goal position, or are above such a block; without the one in the hand."""
+    below = supports(problem.start)
     moving = {
         fact[1]
         for fact in problem.goal
-        if fact[0] in ("on", "ontable") and fact[1] in under and under[fact[1]] != (fact[2] if fact[2:] else None)
+        if fact[0] in ("on", "ontable") and fact[1] in below and below[fact[1]] != (fact[2] if fact[2:] else None)
     }
     for tower in problem.start.towers:
         for index, block in enumerate(tower):
@@ -115,12 +115,12 @@ def must_move(problem: BlocksProblem) -> set[str]:
 
 
 def supports(state: State) -> dict[str, str | None]:
-    """What each block that is not in the hand stands on; None is the table."""
+    """What is under each block that is not in the hand; None is the table."""
     return {block: below for tower in state.towers for block, below in zip(tower, (None, *tower), strict=False)}
 
 
 def _terms(clingo: Any, problem: BlocksProblem) -> Iterator[tuple[str, Any]]:
-    """The problem as facts of the program, in a fixed order, since the solver's choices depend on it."""
+    """The problem as facts of the program, in a fixed order because the solver's choices depend on it."""
 
     def term(fact: Fact) -> Any:
         return clingo.Function(fact[0], [clingo.String(block) for block in fact[1:]])
@@ -131,7 +131,7 @@ def _terms(clingo: Any, problem: BlocksProblem) -> Iterator[tuple[str, Any]]:
 
 
 def _solved(control: Any) -> tuple[Action, ...]:
-    """The plan of the length at hand, by the model's atoms does(action, step); empty if there is none."""
+    """The plan of the current length, from the model's atoms does(action, step); () if there is none."""
     with control.solve(yield_=True) as handle:
         model = handle.model()
         shown = [] if model is None else model.symbols(shown=True)
@@ -143,12 +143,12 @@ def _solved(control: Any) -> tuple[Action, ...]:
 
 
 class Expert:
-    """An Expert for the problems of a world. Plans are the shortest there are, PlanBench's own too."""
+    """`Expert` for a world's problems. All its plans are shortest ones, PlanBench's too."""
 
     def __init__(self, world: BlocksWorld, plans: str = "reference") -> None:
-        """plans: "reference" is PlanBench's plan where the data has one, else the planner's; "planner" always that.
+        """plans: "reference" is PlanBench's plan if the data has one, else the planner's; "planner" always the latter.
 
-        Raises ValueError for another word.
+        Raises ValueError for another value.
         """
         if plans not in PLANS:
             raise ValueError(f"plans={plans!r}; choose one of {', '.join(PLANS)}")
@@ -156,13 +156,13 @@ class Expert:
         self._known = problems.plans() if plans == "reference" and isinstance(problems, OfficialProblems) else {}
 
     def actions(self, task: BlocksTask) -> tuple[str, ...]:
-        """Actions that reach the goal. Raises NoSolution naming the task, ImportError if the planner lacks."""
+        """Actions that reach the goal. Raises NoSolution naming the task, ImportError if clingo is missing."""
         return tuple(map(action_text, self._known.get(task.id) or planned(task)))
 
 
 @lru_cache(maxsize=4096)
 def planned(task: BlocksTask) -> tuple[Action, ...]:
-    """The planner's plan. Raises NoSolution, ImportError."""
+    """The planner's plan; cached. Raises NoSolution, ImportError."""
     plan = shortest_plan(task.problem)
     if plan is None:
         raise NoSolution(f"{task.id} has no plan: {task.goal}")
@@ -171,7 +171,7 @@ def planned(task: BlocksTask) -> tuple[Action, ...]:
 
 
 def check(task: BlocksTask, plan: tuple[Action, ...]) -> None:
-    """Raise NoSolution unless the plan reaches the goal in the simulator: a planner's mistake is no solution."""
+    """Raise NoSolution unless the plan reaches the goal in the simulator, so that planner errors are noticed."""
     state = task.problem.start
     try:
         for action in plan:
@@ -183,10 +183,10 @@ def check(task: BlocksTask, plan: tuple[Action, ...]) -> None:
 
 
 def state_after(problem: BlocksProblem, actions: Iterable[str]) -> State:
-    """Where the blocks are after actions in words; what is none, or not possible, changes nothing."""
+    """The state after actions in words; texts that are no action, and impossible actions, change nothing."""
     state = problem.start
-    for text in actions:
-        action = read_action(text, state.blocks)
+    for words in actions:
+        action = read_action(words, state.blocks)
         state = state.after(action) if action in state.actions() else state
     return state
 
@@ -194,4 +194,4 @@ def state_after(problem: BlocksProblem, actions: Iterable[str]) -> State:
 @lru_cache(maxsize=4096)
 def steps_left(problem: BlocksProblem, state: State) -> int:
     """The length of a shortest plan from a state. Raises ImportError."""
-    return len(shortest_plan(replace(problem, start=state)) or ())  # everything can be reached from everywhere
+    return len(shortest_plan(replace(problem, start=state)) or ())  # every state can be reached from every other

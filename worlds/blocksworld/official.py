@@ -1,4 +1,4 @@
-"""PlanBench's 501 problems: fetching them, and the compact file that the loader reads."""
+"""PlanBench's 501 problems: download, and the compact file that the loader reads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ URL = (
     "https://raw.githubusercontent.com/karthikv792/LLMs-Planning/main/plan-bench/instances/blocksworld/"
     "generated_basic/instance-{number}.pddl"
 )
-# Of all problems as `digest` sees them: that these are the problems this suite was tested with.
+# `digest` of all problems that this suite was tested with.
 DIGEST = "d35ee8a52236d9b9ae79bac263f8a309c14d6a0fed04c27d28112208cb79453e"
 REPORTED = 100  # downloads between two lines of progress
 
@@ -57,7 +57,7 @@ class OfficialProblems:
         return [BlocksTask(name, problem.goal_text, problem) for name, problem in problems]
 
     def plans(self) -> dict[str, tuple[Action, ...]]:
-        """PlanBench's own plan by task id, where the file has one. For the expert alone."""
+        """PlanBench's own plan by task id, where the file has one. Only for the expert."""
         return {
             task_id(row): tuple(map(read_operator, row["reference_plan"]))
             for row in rows(self.folder)
@@ -73,7 +73,7 @@ def problem_in(row: Mapping[str, Any]) -> BlocksProblem:
 def fetch(folder: Path, report: Report) -> None:
     """Download the 501 problems and convert them into one file; can be stopped and called again.
 
-    PlanBench's plans lie elsewhere and are not fetched: the expert's planner finds plans as short.
+    PlanBench's plans are in other files and are not fetched: the expert's planner finds plans that are as short.
     Raises DownloadFailed, or UnexpectedData if the problems are not the expected ones.
     """
     raw = folder / "raw"
@@ -84,7 +84,7 @@ def fetch(folder: Path, report: Report) -> None:
             download(URL.format(number=number), target, report)
         if number % REPORTED == 0:
             report(f"  {number} of {COUNT}")
-    # The same bytes for the same problems.
+    # mtime=0: the same bytes for the same problems.
     lines = "".join(f"{json.dumps(row)}\n" for row in converted(raw))
     write_atomically(folder / FILE, gzip.compress(lines.encode(), mtime=0))
     shutil.rmtree(raw)
@@ -111,7 +111,7 @@ def converted(raw: Path) -> list[dict[str, Any]]:
 
 
 def digest(problems: Iterable[BlocksProblem]) -> str:
-    """A hash of the problems in order, whatever the layout of their files."""
+    """SHA-256 of the problems in order, independent of their files' layout."""
     text = "\n".join(problem.to_pddl(f"blocksworld-{number:03}") for number, problem in enumerate(problems, start=1))
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""A problem (how the blocks stand and what shall hold) as values and as PDDL text, and the task that it makes."""
+"""A problem (start state and goal) as values and as PDDL text, and the task made from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OPERATORS = {"pick-up": 1, "put-down": 1, "stack": 2, "unstack": 2}
 
 @dataclass(frozen=True, slots=True)
 class BlocksProblem:
-    """A start and a goal, which is a conjunction of facts in the order given."""
+    """A start state and a goal, which is a conjunction of facts in the order given."""
 
     start: State
     goal: tuple[Fact, ...]
@@ -37,7 +37,7 @@ class BlocksProblem:
 
     def to_pddl(self, name: str = "blocks") -> str:
         """The problem in PDDL, for the domain blocksworld-4ops; the same text for the same problem."""
-        # All sorted: `official.DIGEST` is taken of this text, and must not depend on the order of a set.
+        # All sorted: `official.DIGEST` hashes this text, which must not depend on the order of a set.
         blocks = " ".join(sorted(self.start.blocks, key=in_order))
         start = " ".join(map(_pddl, sorted(self.start.facts())))
         goal = " ".join(map(_pddl, self.goal))
@@ -48,7 +48,7 @@ class BlocksProblem:
 
 
 def problem_of(blocks: Iterable[str], start: Iterable[Fact], goal: Iterable[Fact]) -> BlocksProblem:
-    """The problem of these facts. Raises ValueError, NoState among them, naming what is wrong."""
+    """The problem with these facts. Raises ValueError naming the fault (NoState if the start is no state)."""
     blocks, start = sorted(blocks), list(start)
     for fact in start:
         check_fact(fact, blocks)
@@ -56,7 +56,7 @@ def problem_of(blocks: Iterable[str], start: Iterable[Fact], goal: Iterable[Fact
 
 
 def check_fact(fact: Fact, blocks: Sequence[str]) -> None:
-    """Raise ValueError unless it is a fact of this domain about these blocks."""
+    """Raise ValueError unless this is a fact of the domain about these blocks."""
     if not fact or ARITY.get(fact[0]) != len(fact) - 1:
         raise ValueError(f"{_pddl(fact)} is no fact of this domain, whose predicates are {', '.join(ARITY)}")
     for block in fact[1:]:
@@ -65,7 +65,7 @@ def check_fact(fact: Fact, blocks: Sequence[str]) -> None:
 
 
 def from_pddl(text: str) -> BlocksProblem:
-    """The problem in a PDDL text. Raises ValueError, NoState among them, naming what is wrong."""
+    """The problem in a PDDL text. Raises ValueError naming the fault (NoState if the start is no state)."""
     sections = {part[0]: part[1:] for part in _parsed(text) if isinstance(part, list) and part}
     try:
         objects, start, (goal,) = sections[":objects"], sections[":init"], sections[":goal"]
@@ -115,7 +115,7 @@ def _parsed(text: str) -> list:
 
 @dataclass(frozen=True, slots=True)
 class BlocksTask:
-    """One problem. goal: in words; problem: the same and the start, as values."""
+    """One problem. goal: in words; problem: start and goal as values."""
 
     id: str
     goal: str

@@ -1,8 +1,8 @@
-"""The simulator (towers on a table, a hand, four actions; states never change), and its words as PlanBench has them.
+"""The simulator (towers on a table, a hand, four actions; states are immutable), and its texts, worded as in PlanBench.
 
-An observation names, in this order, the clear blocks, the hand, what is on top of what, and what is on the table, each
-in the order of the blocks. This is PlanBench's order for initial states, and what the StateFactory paper's Tables 22-25
-show of observations fits it.
+An observation names, in this order, the clear blocks, the hand, which block is on top of which, and the blocks on the
+table, each in the order of the blocks. This is PlanBench's order for initial states. The observations in the
+StateFactory paper's Tables 22-25 fit it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 Fact = tuple[str, ...]  # ("on", "a", "b"), ("ontable", "a"), ("clear", "a"), ("holding", "a"), ("handempty",)
-# PlanBench calls the first twelve blocks so, a to l; the others are ours.
+# The first twelve, for blocks a to l, are PlanBench's; the others are ours.
 COLOURS = (
     "red", "blue", "orange", "yellow", "white", "magenta", "black", "cyan", "green", "violet", "silver", "gold",
     "brown", "pink", "grey", "turquoise", "beige", "maroon", "olive", "navy", "teal", "purple", "lime", "coral",
@@ -27,7 +27,7 @@ ACTIONS = {
     "stack": "stack the {} on top of the {}",
     "unstack": "unstack the {} from on top of the {}",
 }
-# In the order in which an observation has them.
+# In the order of an observation.
 PREDICATES = {
     "clear": "the {} is clear",
     "handempty": "the hand is empty",
@@ -44,25 +44,25 @@ class ImpossibleAction(ValueError):
 
 
 class NoState(ValueError):
-    """Facts that describe no state of blocks on a table; the message names the block or fact."""
+    """The facts describe no possible state of blocks on a table; the message names the block or fact."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Action:
-    """A ground operator. name: "pick-up", "put-down", "stack" or "unstack"; under: of the last two, the lower block."""
+    """A ground operator. name: "pick-up", "put-down", "stack" or "unstack"; under: the lower block for the last two."""
 
     name: str
     block: str
     under: str | None = None
 
     def __str__(self) -> str:
-        """As PDDL plans have it: "(unstack b c)"."""
+        """The action as in a PDDL plan: "(unstack b c)"."""
         return f"({' '.join(part for part in (self.name, self.block, self.under) if part is not None)})"
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where every block is. towers: each from the table up, sorted; holding: the block in the hand."""
+    """The position of every block. towers: each from the table up, sorted; holding: the block in the hand."""
 
     towers: tuple[tuple[str, ...], ...]
     holding: str | None = None
@@ -70,11 +70,11 @@ class State:
     @property
     def blocks(self) -> tuple[str, ...]:
         """All blocks, sorted."""
-        held = () if self.holding is None else (self.holding,)
-        return tuple(sorted([*(block for tower in self.towers for block in tower), *held]))
+        in_hand = () if self.holding is None else (self.holding,)
+        return tuple(sorted([*(block for tower in self.towers for block in tower), *in_hand]))
 
     def facts(self) -> frozenset[Fact]:
-        """All predicates that hold."""
+        """All facts that hold."""
         return frozenset(self._facts())
 
     def _facts(self) -> Iterator[Fact]:
@@ -119,19 +119,19 @@ class State:
         return next(tower for tower in self.towers if tower[-1] == top)
 
     def _with(self, old: tuple[str, ...], new: tuple[str, ...], holding: str | None) -> State:
-        """This state with one tower replaced; an empty one is no tower."""
-        # Sorted again, so that equal states compare and hash as equal whatever led to them.
-        kept = [tower for tower in self.towers if tower != old]
-        return State(tuple(sorted([*kept, new] if new else kept)), holding)
+        """This state with the tower `old` replaced by `new`; () is no tower."""
+        # Sorted again, so that equal states compare and hash as equal, whatever led to them.
+        others = [tower for tower in self.towers if tower != old]
+        return State(tuple(sorted([*others, new] if new else others)), holding)
 
 
 def state_of(facts: Iterable[Fact], blocks: Iterable[str]) -> State:
-    """The state that the facts describe. Raises NoState if they describe none, or not that of exactly these blocks."""
+    """The state that the facts describe. Raises NoState if they describe none, or not exactly these blocks."""
     facts, blocks = frozenset(facts), sorted(blocks)
     upper = {fact[2]: fact[1] for fact in facts if fact[0] == "on"}
-    held = [fact[1] for fact in facts if fact[0] == "holding"]
+    in_hand = [fact[1] for fact in facts if fact[0] == "holding"]
     towers = tuple(sorted(_raised(fact[1], upper) for fact in facts if fact[0] == "ontable"))
-    state = State(towers, held[0] if held else None)
+    state = State(towers, in_hand[0] if in_hand else None)
     if list(state.blocks) != blocks or state.facts() != facts:
         missing, extra = sorted(state.facts() - facts), sorted(facts - state.facts())
         raise NoState(f"not a state of the blocks {', '.join(blocks)}: missing {missing}, impossible {extra}")
@@ -156,7 +156,7 @@ def letters(index: int) -> str:
 
 @cache
 def block_name(block: str) -> str:
-    """What a block is called: "red block" for a; after the last colour "red block 2"; "b1 block" for another name."""
+    """A block's name in words: "red block" for a; after the last colour "red block 2"; "b1 block" for other names."""
     if not re.fullmatch("[a-z]{1,2}", block):
         return f"{block} block"
     index = 0
@@ -167,7 +167,7 @@ def block_name(block: str) -> str:
 
 
 def block_of(name: str) -> str:
-    """The block that is called so: the inverse of `block_name`."""
+    """The block with this name in words: the inverse of `block_name`."""
     match = re.fullmatch(r"(\w+) block(?: (\d+))?", name)
     if match is None or match[1] not in COLOURS:
         return name.removesuffix(" block")
@@ -185,14 +185,14 @@ def clause(fact: Fact) -> str:
 
 
 def observation(state: State) -> str:
-    """All that holds, its clauses parted by commas, without a full stop."""
+    """All facts of a state in words, separated by commas, without a full stop."""
     ranks = list(PREDICATES)  # a dict keeps its order, which is that of an observation
     facts = sorted(state.facts(), key=lambda fact: (ranks.index(fact[0]), [in_order(block) for block in fact[1:]]))
     return ", ".join(map(clause, facts))
 
 
 def facts_of(text: str) -> tuple[Fact, ...] | None:
-    """The facts that an observation or a goal states; None where a clause states none."""
+    """The facts in an observation or a goal; None if a clause is no fact."""
     facts = []
     for clause in re.split(r", (?:and )?| and ", " ".join(text.split()).lower().removesuffix(".")):
         matches = ((name, pattern.fullmatch(clause)) for name, pattern in CLAUSES.items())
@@ -216,14 +216,14 @@ def action_text(action: Action) -> str:
 
 
 def read_action(text: str, blocks: Sequence[str]) -> Action | None:
-    """The action that the text names, whatever its case, spaces and full stop; None if it names none of these blocks'.
+    """The action that the text names; case, spaces and a full stop do not matter. None if it names no action or block.
 
-    Whether the action is possible is not looked at.
+    Does not check whether the action is possible.
     """
     words = " ".join(text.split()).lower().removesuffix(".").rstrip()
-    named = {block_name(block).lower(): block for block in blocks}
+    by_name = {block_name(block).lower(): block for block in blocks}
     for name, pattern in PATTERNS.items():
         if match := pattern.fullmatch(words):
-            known = [named[word] for word in match.groups() if word in named]
-            return Action(name, *known) if len(known) == len(match.groups()) else None
+            action_blocks = [by_name[word] for word in match.groups() if word in by_name]
+            return Action(name, *action_blocks) if len(action_blocks) == len(match.groups()) else None
     return None

@@ -1,4 +1,4 @@
-"""Random problems of any size, from a seed: every state of the blocks on the table is as likely as any other."""
+"""Random problems of any size, from a seed; all states with an empty hand are equally likely."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from worlds.blocksworld.problem import BlocksProblem, BlocksTask
 from worlds.blocksworld.state import State, letters
 
 SPLITS = ("train", "test")
-MOST = 9999  # problems a split: ids have four digits
+MOST = 9999  # problems per split: ids have four digits
 
 
 @dataclass(frozen=True)
 class SyntheticProblems:
-    """Random problems. blocks: the sizes, taken in turn; count: problems a split."""
+    """Random problems. blocks: numbers of blocks, used in turn; count: problems per split."""
 
     seed: int = 0
     blocks: tuple[int, ...] = (3, 4, 5, 6)
@@ -32,7 +32,7 @@ class SyntheticProblems:
             raise ValueError(f"count={self.count}; a split has 1 to {MOST} problems")
 
     def tasks(self, split: str) -> Sequence[BlocksTask]:
-        """The problems of a split; a larger count only adds some at its end."""
+        """The problems of a split; a larger count only adds problems at the end."""
         return [self._task(split, number) for number in range(1, self.count + 1)]
 
     def _task(self, split: str, number: int) -> BlocksTask:
@@ -42,10 +42,10 @@ class SyntheticProblems:
 
 
 def synthetic_problem(blocks: int, random: Random) -> BlocksProblem:
-    """A random start, and as goal what is on top of what in another random state. Never solved at the start."""
+    """A random start, and as goal the "on" facts of another random state. Never solved at the start."""
     names = [letters(index) for index in range(blocks)]
     start = random_state(names, random)
-    # Only "on" facts, as in PlanBench; with none (all blocks on the table) or with all true at the start, draw again.
+    # Only "on" facts, as in PlanBench; sampled again if there are none or all of them are true at the start.
     while True:
         end = random_state(names, random)
         goal = tuple(sorted(fact for fact in end.facts() if fact[0] == "on"))
@@ -54,9 +54,9 @@ def synthetic_problem(blocks: int, random: Random) -> BlocksProblem:
 
 
 def random_state(blocks: Sequence[str], random: Random) -> State:
-    """A state with an empty hand, uniform over all such states of these blocks.
+    """A random state with an empty hand, uniform over all such states of these blocks.
 
-    The blocks, shuffled, are cut into k towers, k as likely as there are states with k towers.
+    The blocks are shuffled and cut into k towers, with k sampled in proportion to the number of states with k towers.
     """
     order = list(blocks)
     random.shuffle(order)
@@ -68,7 +68,7 @@ def random_state(blocks: Sequence[str], random: Random) -> State:
 
 @cache
 def states_with(blocks: int, towers: int) -> int:
-    """How many states of the blocks have so many towers: n!/k! * C(n - 1, k - 1) (the Lah numbers)."""
+    """Number of states of n blocks with k towers: n!/k! * C(n - 1, k - 1) (the Lah numbers)."""
     falling = 1
     for factor in range(towers + 1, blocks + 1):
         falling *= factor

@@ -10,12 +10,12 @@ from worlds.blocksworld.problem import BlocksProblem, BlocksTask
 from worlds.blocksworld.state import State, action_text, observation, read_action
 from worlds.blocksworld.synthetic import SyntheticProblems
 
-# PlanBench judges whole plans and has no answer to a step that fails; this one is ours.
+# PlanBench judges whole plans and has no text for an impossible step; this one is ours.
 REFUSAL = "This is not possible; nothing has changed."
 
 
 class BlocksWorld(ListingWorld):
-    """A ListingWorld. The score is 1.0 exactly while the goal holds, else 0, and so is `done`; the episode goes on."""
+    """BlocksWorld. The score is 1.0 and `done` is true exactly while the goal holds; the episode goes on after that."""
 
     goes_on = True
 
@@ -41,12 +41,12 @@ class BlocksWorld(ListingWorld):
         return self._step(observation(self._state))
 
     def step(self, action: str) -> Step:
-        """Act. What is unknown or not possible is refused and changes nothing; raises EpisodeOver before any reset."""
+        """Take an action; unknown and impossible ones are refused. Raises EpisodeOver before any reset."""
         state = self._now()
-        wanted = read_action(action, state.blocks)  # None for another text; it may name an impossible action, too
-        if wanted is None or wanted not in state.actions():
+        chosen = read_action(action, state.blocks)  # None if the text is no action; the action may be impossible
+        if chosen is None or chosen not in state.actions():
             return self._step(REFUSAL)
-        self._state = state.after(wanted)
+        self._state = state.after(chosen)
         return self._step(observation(self._state))
 
     def valid_actions(self) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class BlocksWorld(ListingWorld):
         return tuple(sorted(map(action_text, self._now().actions())))
 
     def close(self) -> None:
-        """End the episode; there is nothing else to let go of."""
+        """End the episode; there is nothing else to release."""
         self._problem = self._state = None
 
     def _now(self) -> State:

@@ -16,7 +16,7 @@ from string import Formatter
 from lab.machine.reading import read_yaml
 
 PEOPLE = ("director", "novelist", "musician", "actor", "entrepreneur", "architect")
-# Kinds of which an entity may have the name of one of another kind; a hop that starts from one says its kind.
+# Kinds whose entities may share a name with an entity of another kind; a hop that starts from one says its kind.
 SHARED_NAMES = {"film", "novel", "album", "town"}
 FORMS = {"name", "short", "they", "They", "their"}  # fields that state no fact
 Group = tuple[frozenset[str], tuple[str, ...]]
@@ -27,7 +27,7 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
-SERVICES = {  # what businesses are, what their price is for, and its bounds in dollars
+SERVICES = {  # kind of business: what its price is for, lower and upper bound in dollars
     "hotel": ("double room", 60, 240),
     "gym": ("monthly pass", 18, 95),
     "cinema": ("seat", 6, 21),
@@ -38,9 +38,9 @@ SERVICES = {  # what businesses are, what their price is for, and its bounds in 
 
 @cache
 def sentences() -> dict[str, tuple[Group, ...]]:
-    """Kind -> groups of sentence patterns that state the same facts; a group has its fields and its patterns.
+    """Kind of article -> groups of sentence patterns. The patterns of a group state the same facts, its fields.
 
-    People's kinds share the groups of "person".
+    All kinds of people share the groups of "person".
     """
     entries = {entry["kind"]: entry["groups"] for entry in read_yaml(Path(__file__).with_name("sentences.yaml"))}
     groups = {kind: tuple(map(_group, patterns)) for kind, patterns in entries.items()}

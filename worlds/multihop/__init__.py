@@ -1,10 +1,10 @@
 """Multi-hop questions over an encyclopedia: HotpotQA (Yang et al. 2018) and MuSiQue (Trivedi et al. 2022).
 
-`load` gives the world, with the official questions at hand or a small synthetic set; `MultiHop` takes any questions,
+`load` opens the world with the available official questions or a small synthetic set; `MultiHop` takes any questions,
 and with `indexed` any paragraphs. Metrics are in `worlds.multihop.metrics`, the search in `worlds.multihop.retriever`.
-The answers are in `worlds.multihop.expert`, which nothing that an agent is given imports.
+The answers are in `worlds.multihop.expert`; nothing that an agent is given imports it.
 
-The official corpora at hand are small, 12,479 paragraphs for HotpotQA and 10,024 for MuSiQue; results of the open
+The available official corpora are small, 12,479 paragraphs for HotpotQA and 10,024 for MuSiQue. Results of the open
 setting on them are not comparable with those on HotpotQA's "fullwiki" of five million.
 """
 
@@ -47,14 +47,15 @@ def load(
     titles: bool = True,
     list_actions: bool = True,
 ) -> MultiHop:
-    """The questions of a dataset; the official ones' splits are the classes of `EVIDENCE` that there are.
+    """Open the questions of a dataset.
 
-    Splits of synthetic ones are the two sets of question templates: see `worlds.multihop.questions`.
+    Splits of official questions are the classes of `EVIDENCE` that occur; splits of synthetic ones are the two sets of
+    question templates (see `worlds.multihop.questions`).
 
-    dataset: "hotpotqa" or "musique". setting: "distractor" or "open", as `MultiHop` says. data: "auto" (official where
-    present, else synthetic), "official" or "synthetic". top: how many paragraphs a search shows. titles: whether those
-    with a title that the query names come first.
-    Raises MissingData if official data is asked for and absent, DamagedData, ValueError for another word.
+    dataset: "hotpotqa" or "musique". setting: "distractor" or "open", see `MultiHop`. data: "auto" (official where
+    present, else synthetic), "official" or "synthetic". top: number of paragraphs that a search shows. titles: whether
+    paragraphs whose title the query names come first.
+    Raises MissingData if official data is asked for and absent, DamagedData, ValueError for other values.
     """
     chosen = chosen_data(dataset, data)
     questions: Mapping[str, Sequence[Question]] = (
@@ -67,10 +68,10 @@ def load(
 
 
 def retriever_of(dataset: str, data: str = "auto") -> Retriever:
-    """The search over a dataset's corpus, with options as those of `load`; kept in the cache folder."""
+    """The search over a dataset's corpus, with the options of `load`; its index is kept in the cache folder."""
     if chosen_data(dataset, data) == "synthetic":
         paragraphs = synthetic_paragraphs()
-        return indexed(paragraphs, lambda: paragraphs)  # few enough to be the key themselves
+        return indexed(paragraphs, lambda: paragraphs)  # the paragraphs are few enough to be the key
     folder = official_data() / official.NAME
     return indexed(official.checksum(folder, dataset), partial(official.corpus, folder, dataset))
 
@@ -82,18 +83,18 @@ def chosen_data(dataset: str, data: str) -> str:
             f"dataset={dataset!r}; choose one of {', '.join(map(repr, DATASETS))}{hint(dataset, DATASETS)}"
         )
     folder = official_data() / official.NAME
-    there = official.present(folder, dataset)
-    if data == "official" and not there:
+    is_present = official.present(folder, dataset)
+    if data == "official" and not is_present:
         raise official.missing(folder, dataset)  # choose_data would name a download, and there is none
-    return choose_data(data, there, official.NAME)
+    return choose_data(data, is_present, official.NAME)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MultiHopQuestions(Benchmark):
-    """Some questions of a dataset.
+    """Questions of a dataset.
 
-    setting: "distractor", where ten or twenty paragraphs come with a question, or "open", where they are searched.
-    split: the templates of synthetic questions, or how well evidence is annotated; "" for the first.
+    setting: "distractor", where a question comes with ten or twenty paragraphs, or "open", where they are searched.
+    split: a set of templates for synthetic questions, a class of EVIDENCE for official ones; "" for the first split.
     """
 
     setting: Literal["distractor", "open"] = "distractor"
@@ -107,8 +108,8 @@ class MultiHopQuestions(Benchmark):
     metric: ClassVar[str] = "exact match"
 
     def named(self, task: str) -> HopTask:
-        named: HopTask = self.world().named(task)
-        return named
+        task_record: HopTask = self.world().named(task)
+        return task_record
 
     def options(self) -> dict[str, Any]:
         return {"dataset": self.dataset, "setting": self.setting, "list_actions": False}

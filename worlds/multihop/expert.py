@@ -1,4 +1,4 @@
-"""Knows the evidence and the answer of every question."""
+"""The expert of multi-hop questions, never given to an agent: gold paragraphs and answers."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from worlds.multihop.world import MultiHop
 
 
 class Expert:
-    """Searches for each gold paragraph by its title, where there is a search, and answers."""
+    """Searches for each gold paragraph by its title in the open setting, then answers."""
 
     def __init__(self, world: MultiHop) -> None:
         self._world = world
 
     def actions(self, task: HopTask) -> list[str]:
-        """Actions with full score; a search need not find a paragraph whose title many share.
+        """Actions with full score. A search may miss a paragraph whose title is shared by many.
 
         Raises LookupError for a task of another world.
         """

@@ -1,11 +1,11 @@
-"""A BM25 index in the file format of bm25s, which reads it: its words, its texts, and how both are built.
+"""Builds a BM25 index in the file format of bm25s, with little memory; also stores the paragraphs' texts.
 
 bm25s itself builds from lists of words in memory, 15 GB for five million paragraphs. Here each posting takes 6 bytes
-while they are read and 16 while scipy turns them from words by paragraph to paragraphs by word. The scores are those of
-bm25s (a test compares them).
+while paragraphs are read, and 16 while scipy transposes the postings from by-paragraph to by-word. The scores equal
+those of bm25s (a test compares them).
 
-A word is found by its 64-bit code in a sorted array, which takes 8 bytes of a mapped file; a dictionary, as bm25s keeps
-it, takes 200 bytes of memory.
+A word is found by its 64-bit code in a sorted array, 8 bytes of a mapped file per word. The dictionary of bm25s would
+take 200 bytes of memory per word.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 
 WORD = re.compile(r"\w+")
 SUFFIX = re.compile(r"\s*\([^()]*\)\s*$")
-LONGEST_TITLE = 8  # words of a title that is looked for; 99 in 100 titles have no more
+LONGEST_TITLE = 8  # longest title, in words, that a query is searched for; 99 in 100 titles have no more
 TEXTS, OFFSETS = "texts.bin", "offsets.npy"
-K1, B = 0.9, 0.4  # the usual ones for paragraphs of Wikipedia, in Anserini and since
+K1, B = 0.9, 0.4  # usual for paragraphs of Wikipedia since Anserini
 TITLE_COUNTS = 2  # how many times a title's words count in a paragraph
-# By bm25s's names, which reads them.
+# File names that bm25s reads.
 SCORES, NUMBERS, STARTS = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
 PARAMETERS = "params.index.json"
 VOCABULARY, TITLE_CODES, TITLE_NUMBERS = "vocabulary.npy", "title_codes.npy", "title_numbers.npy"
 FILES = (SCORES, NUMBERS, STARTS, PARAMETERS, VOCABULARY, TITLE_CODES, TITLE_NUMBERS)
-AT_ONCE = 3_000_000  # postings that are scored at once, which takes 40 bytes of each
-REMEMBERED = 1_500_000  # words whose stem is known without asking, 150 bytes each; more may be met once and never again
+AT_ONCE = 3_000_000  # postings scored per batch, at 40 bytes each
+REMEMBERED = 1_500_000  # cached stems, 150 bytes each; the cache is emptied when full, as many words occur only once
 
 
 def folded(text: str) -> str:
     """A text without accents."""
-    if text.isascii():  # most are, and this takes longer than finding the words
+    if text.isascii():  # most texts are, and normalising takes longer than finding the words
         return text
     return "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
 
@@ -55,17 +55,17 @@ def words(text: str) -> list[str]:
 
 
 def title_words(title: str) -> list[str]:
-    """The words of a title, without what Wikipedia puts behind it in brackets: "Parasite (film)" is "parasite"."""
+    """The words of a title, without Wikipedia's suffix in brackets: "Parasite (film)" is "parasite"."""
     return words(SUFFIX.sub("", title)) or words(title)
 
 
 def code(text: str) -> int:
-    """64 bits that stand for a text in an index; of five million, two are the same once in a million corpora."""
+    """A 64-bit hash of a text; among five million texts, one corpus in a million has a collision."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 class Span(NamedTuple):
-    """A run of words of a query, from `start` to before `end`."""
+    """A run of words in a query; start, end: its word positions, `end` excluded."""
 
     words: tuple[str, ...]
     start: int
@@ -73,25 +73,26 @@ class Span(NamedTuple):
 
 
 def named_spans(query: str, stem: Callable[[str], str]) -> list[Span]:
-    """The runs of words that a title may be, longest first.
+    """The runs of words in a query that may be a title, longest first.
 
-    A single word has to be capitalised, and is no stop word; stop words alone all are capitalised ("The Who").
+    A single word has to be capitalised and no stop word. A run of stop words alone has to be capitalised throughout
+    ("The Who").
     """
     tokens = WORD.findall(folded(query))
-    plain = not any(word[0].isupper() for word in tokens)  # who writes no capitals tells nothing by their absence
+    no_capitals = not any(word[0].isupper() for word in tokens)  # in such a query a missing capital says nothing
     spans = []
     for length in range(min(LONGEST_TITLE, len(tokens)), 0, -1):
         for start in range(len(tokens) - length + 1):
             run = tokens[start : start + length]
-            tells = any(stem(word.lower()) for word in run)
+            has_content = any(stem(word.lower()) for word in run)
             capitals = all(word[0].isupper() or word[0].isdigit() for word in run)
-            if tells and (plain or capitals) if length == 1 else tells or capitals:
+            if has_content and (no_capitals or capitals) if length == 1 else has_content or capitals:
                 spans.append(Span(tuple(word.lower() for word in run), start, start + length))
     return spans
 
 
 def write_texts(paragraphs: Iterable[Paragraph], folder: Path) -> Iterator[Paragraph]:
-    """Write the paragraphs while handing them on; 16 bytes of memory each."""
+    """Write the paragraphs to `folder` and yield each one; takes 16 bytes of memory per paragraph."""
     import numpy as np
 
     offsets, offset = array("q", [0]), 0
@@ -105,12 +106,12 @@ def write_texts(paragraphs: Iterable[Paragraph], folder: Path) -> Iterator[Parag
 
 
 class Texts:
-    """The paragraphs of a folder that `write_texts` wrote, by number from 0; any number of threads may read."""
+    """The paragraphs that `write_texts` wrote, by number from 0; safe for any number of threads."""
 
     def __init__(self, folder: Path) -> None:
         import numpy as np
 
-        # An array in memory of its own: mapped, each look-up of one number would cost microseconds.
+        # Loaded into memory: in a mapped array, each look-up of a number would cost microseconds.
         self._offsets = np.load(folder / OFFSETS)
         with open(folder / TEXTS, "rb") as file:
             # An empty file cannot be mapped.
@@ -128,19 +129,19 @@ class Texts:
 
 
 def stemmer() -> Callable[[str], str]:
-    """Snowball's stemmer for English, "" for a stop word. Raises ImportError with the line that installs it."""
+    """Snowball's stemmer for English; gives "" for a stop word. Raises ImportError with the line that installs it."""
     try:
         import Stemmer
         from bm25s.stopwords import STOPWORDS_EN_PLUS
     except ImportError as error:
         raise ImportError(f"The retriever needs a package: {error}. Install it with: {INSTALL}") from error
-    # Without its own cache: `Vocabulary` is one.
+    # 0: without its own cache, since `Vocabulary` is one.
     stop, stem = frozenset(STOPWORDS_EN_PLUS), Stemmer.Stemmer("english", 0).stemWord
     return lambda word: "" if word in stop else stem(word)
 
 
 class Vocabulary(dict[str, int]):
-    """Word -> number of its stem, -1 for a stop word; stems are numbered as they are met."""
+    """Word -> number of its stem, -1 for a stop word. Stems are numbered in the order in which they occur."""
 
     def __init__(self) -> None:
         self.stems: dict[str, int] = {}
@@ -161,14 +162,14 @@ def build(paragraphs: Iterable[Paragraph], folder: Path) -> None:
     from scipy.sparse import csr_array
 
     vocabulary, titles = Vocabulary(), array("Q")
-    seen, counts, lengths, distinct = array("i"), array("H"), array("i"), array("q", [0])
+    stem_numbers, counts, lengths, distinct = array("i"), array("H"), array("i"), array("q", [0])
     for paragraph in paragraphs:
-        times = Counter(vocabulary[word] for word in TITLE_COUNTS * words(paragraph.title) + words(paragraph.text))
-        times.pop(-1, None)
-        seen.extend(times)
-        counts.extend(min(count, 0xFFFF) for count in times.values())
-        lengths.append(times.total())
-        distinct.append(len(times))
+        counter = Counter(vocabulary[word] for word in TITLE_COUNTS * words(paragraph.title) + words(paragraph.text))
+        counter.pop(-1, None)
+        stem_numbers.extend(counter)
+        counts.extend(min(count, 0xFFFF) for count in counter.values())
+        lengths.append(counter.total())
+        distinct.append(len(counter))
         titles.append(code(" ".join(title_words(paragraph.title))))
     if not lengths:
         raise ValueError("a corpus without paragraphs cannot be searched")
@@ -181,8 +182,8 @@ def build(paragraphs: Iterable[Paragraph], folder: Path) -> None:
     rank = np.empty(len(codes), np.int32)
     rank[order] = np.arange(len(codes), dtype=np.int32)
     shape = len(lengths), len(codes)
-    postings = csr_array((np.asarray(counts), rank[np.asarray(seen)], np.cumsum(distinct)), shape=shape)
-    del seen  # its place is needed for the postings turned round
+    postings = csr_array((np.asarray(counts), rank[np.asarray(stem_numbers)], np.cumsum(distinct)), shape=shape)
+    del stem_numbers  # its memory is needed for the transposed postings
     postings = postings.tocsc()
     np.save(folder / STARTS, postings.indptr.astype(np.int64))
     np.save(folder / NUMBERS, postings.indices.astype(np.int32))
@@ -192,17 +193,20 @@ def build(paragraphs: Iterable[Paragraph], folder: Path) -> None:
 
 
 def scored(postings: Any, lengths: np.ndarray) -> np.ndarray:
-    """BM25's score of each posting, as Lucene has it. postings: times by paragraph and word, a sparse array by word."""
+    """BM25's score of each posting, in Lucene's variant.
+
+    postings: counts, shape (paragraphs, words), sparse by column. lengths: words per paragraph.
+    """
     import numpy as np
 
     frequency = np.diff(postings.indptr)
     rarity = np.log(1 + (len(lengths) - frequency + 0.5) / (frequency + 0.5))
-    # max: a corpus of stop words alone has no length to divide by.
+    # max: in a corpus of stop words alone the mean length is 0.
     weight = K1 * (1 - B + B * lengths / max(lengths.mean(), 1))
     scores = np.empty(postings.nnz, np.float32)
     for low in range(0, postings.nnz, AT_ONCE):
         part = slice(low, low + AT_ONCE)
-        times = postings.data[part]
+        counts = postings.data[part]
         of_word = np.repeat(rarity, np.diff(np.clip(postings.indptr, low, low + AT_ONCE)))
-        scores[part] = of_word * times / (weight[postings.indices[part]] + times)
+        scores[part] = of_word * counts / (weight[postings.indices[part]] + counts)
     return scores

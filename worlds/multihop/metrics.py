@@ -1,7 +1,8 @@
-"""The official answer metrics of HotpotQA and MuSiQue, number for number, and measures of retrieval.
+"""The official answer metrics of HotpotQA and MuSiQue, reproduced exactly, and recall of retrieval.
 
-Both normalise as SQuAD does. They differ in three places: HotpotQA gives no partial credit where one side is "yes",
-"no" or "noanswer", and 0 where neither side has a word left; MuSiQue gives 1 there, and the best over all aliases.
+Both normalise as SQuAD does, and differ in three points. HotpotQA gives no partial credit if one side is "yes", "no" or
+"noanswer". If neither side has a word left, HotpotQA's F1 is 0 and MuSiQue's is 1. MuSiQue takes the best over all
+aliases.
 Sources: hotpot_evaluate_v1.py of HotpotQA; metrics/answer.py of MuSiQue.
 """
 
@@ -24,26 +25,26 @@ ARTICLE = re.compile(r"\b(a|an|the)\b")
 
 
 class Match(NamedTuple):
-    """em: 0 or 1. f1: in [0, 1], of the words that prediction and answer share."""
+    """em: exact match, 0 or 1. f1: in [0, 1], of the words that prediction and answer share."""
 
     em: float
     f1: float
 
 
 def normalised(text: str) -> str:
-    """An answer in lower case, without ASCII punctuation and articles, with single spaces."""
+    """An answer in lower case with single spaces, without ASCII punctuation and articles."""
     return " ".join(ARTICLE.sub(" ", text.lower().translate(PUNCTUATION)).split())
 
 
 def hotpotqa(prediction: str, answer: str) -> Match:
-    """EM and F1 as HotpotQA's evaluation has them."""
+    """EM and F1 of HotpotQA's evaluation."""
     predicted, right = normalised(prediction), normalised(answer)
-    apart = predicted != right and (predicted in WHOLE or right in WHOLE)
-    return Match(float(predicted == right), 0.0 if apart else overlap(predicted.split(), right.split()))
+    no_credit = predicted != right and (predicted in WHOLE or right in WHOLE)
+    return Match(float(predicted == right), 0.0 if no_credit else overlap(predicted.split(), right.split()))
 
 
 def musique(prediction: str, answers: Sequence[str]) -> Match:
-    """EM and F1 as MuSiQue's evaluation has them: each the best over the answer and its aliases."""
+    """EM and F1 of MuSiQue's evaluation: each is the best over the answer and its aliases."""
     predicted, matches = normalised(prediction), []
     for right in map(normalised, answers):
         both = predicted and right
@@ -59,7 +60,7 @@ def overlap(predicted: Sequence[str], right: Sequence[str]) -> float:
     if not shared:
         return 0.0
     precision, recall = shared / len(predicted), shared / len(right)
-    # In this order, since another one differs in the last bit.
+    # In the official order of operations, since another one differs in the last bit.
     return (2 * precision * recall) / (precision + recall)
 
 
@@ -72,7 +73,7 @@ def judged(prediction: str, question: Question) -> Match:
 
 
 def recall(paragraphs: Collection[Paragraph], gold: Sequence[Paragraph]) -> float:
-    """The share of the gold paragraphs that were found. Raises ValueError if none is known."""
+    """The share of the gold paragraphs that were found. Raises ValueError if there are no gold paragraphs."""
     if not gold:
         raise ValueError("recall of no gold paragraphs; leave questions without annotated evidence out")
     return sum(paragraph in paragraphs for paragraph in gold) / len(gold)
@@ -81,11 +82,11 @@ def recall(paragraphs: Collection[Paragraph], gold: Sequence[Paragraph]) -> floa
 def evidence_found(
     retriever: Retriever, questions: Sequence[Question], k: int = 10, titles: bool = True
 ) -> list[float]:
-    """Of each question, in their order, the recall of its gold paragraphs among the k that a search for it finds.
+    """Recall of the gold paragraphs among the k paragraphs that a search for the question finds, per question.
 
     Raises ValueError for a question whose gold paragraphs are not known.
     """
     return [
-        recall({found.paragraph for found in retriever.search(question.task.goal, k, titles)}, question.gold)
+        recall({result.paragraph for result in retriever.search(question.task.goal, k, titles)}, question.gold)
         for question in questions
     ]

@@ -1,7 +1,7 @@
-"""HotpotQA's and MuSiQue's development questions and paragraphs, as far as published samples hold them.
+"""HotpotQA's and MuSiQue's development questions and paragraphs, as far as published samples contain them.
 
-The corpora are small, 12,479 and 10,024 paragraphs, where HotpotQA's "fullwiki" has five million and MuSiQue's 84,000:
-finding evidence in them is easier, and no result is comparable with one on those.
+The corpora are small, 12,479 and 10,024 paragraphs; HotpotQA's "fullwiki" has five million and MuSiQue's corpus 84,000.
+Finding evidence is easier here, so results are not comparable with results on those.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from worlds.multihop.questions import EVIDENCE, Hop, HopTask, Paragraph, Questio
 NAME = "multihop"  # the folder in `official_data()`
 PARTS = ("questions", "full_context", "corpus")
 WHOLE_SPLIT = "hotpotqa_dev_all_qa.jsonl.gz"  # all questions of HotpotQA's development split, without evidence
-FULL = {"hotpotqa": 10, "musique": 19}  # paragraphs of a question at least; two of HotpotQA's have gold alone
+FULL = {"hotpotqa": 10, "musique": 19}  # least paragraphs of a complete context; two of HotpotQA's have gold ones only
 # Fields that the rows of each file must have.
 QA = {"question", "answer"}
 ASKED = {*QA, "id", "evidence", "gold_pids"}
@@ -29,12 +29,12 @@ SHOWN = {"hotpotqa": {"dev_index", "context"}, "musique": {"id", "paragraphs"}}
 
 
 def present(folder: Path, dataset: str) -> bool:
-    """Whether the folder has every file of a dataset that is needed."""
+    """Whether the folder has all required files of a dataset."""
     return all((folder / f"{dataset}_{part}.jsonl.gz").exists() for part in PARTS)
 
 
 def missing(folder: Path, dataset: str) -> MissingData:
-    """The error of data that is not there."""
+    """The error for missing data."""
     return MissingData(
         f"{dataset}'s official data is not in {folder}. It was gathered from published samples, and nothing downloads "
         f"it: set LAB_DATA to a folder that has {NAME}/{dataset}_*.jsonl.gz, or use data='synthetic'"
@@ -42,7 +42,7 @@ def missing(folder: Path, dataset: str) -> MissingData:
 
 
 def checksum(folder: Path, dataset: str) -> str:
-    """What the cached index of a corpus goes by. Raises MissingData."""
+    """SHA-256 of a corpus file, the key of its cached index. Raises MissingData."""
     try:
         return sha256((folder / f"{dataset}_corpus.jsonl.gz").read_bytes()).hexdigest()
     except FileNotFoundError:
@@ -56,25 +56,24 @@ def corpus(folder: Path, dataset: str) -> Iterator[Paragraph]:
 
 
 def questions(folder: Path, dataset: str) -> dict[str, list[Question]]:
-    """The questions by what is known of their evidence; each class of EVIDENCE is a split.
+    """The questions by class of EVIDENCE; each class is a split.
 
-    A question whose gold paragraphs are known but not all in the corpus counts as "question_only". So do HotpotQA's
-    other development questions, of which no evidence is at hand, if their file is there. Raises MissingData,
-    DamagedData.
+    A question with known gold paragraphs that are not all in the corpus counts as "question_only". So do HotpotQA's
+    other development questions, which have no evidence, if their file is present. Raises MissingData, DamagedData.
     """
     contexts = {name_of(row): row for row in rows(folder / f"{dataset}_full_context.jsonl.gz", SHOWN[dataset])}
-    asked = list(rows(folder / f"{dataset}_questions.jsonl.gz", ASKED))
-    there = Evidence(folder, dataset, asked, contexts)
+    question_rows = list(rows(folder / f"{dataset}_questions.jsonl.gz", ASKED))
+    corpus_evidence = Evidence(folder, dataset, question_rows, contexts)
     by_evidence: dict[str, list[Question]] = {evidence: [] for evidence in EVIDENCE}
-    for number, row in enumerate(asked):
-        question = question_of(row, number, dataset, contexts.get(name_of(row)), there)
+    for number, row in enumerate(question_rows):
+        question = question_of(row, number, dataset, contexts.get(name_of(row)), corpus_evidence)
         by_evidence[question.task.evidence].append(question)
     if dataset == "hotpotqa" and (folder / WHOLE_SPLIT).exists():
-        known = {row["dev_index"] for row in asked}
+        annotated = {row["dev_index"] for row in question_rows}
         for number, row in enumerate(rows(folder / WHOLE_SPLIT, {"dev_index", *QA})):
-            if row["dev_index"] not in known:
-                by_evidence["question_only"].append(question_of(row, number, dataset, None, there))
-    return {evidence: listed for evidence, listed in by_evidence.items() if listed}
+            if row["dev_index"] not in annotated:
+                by_evidence["question_only"].append(question_of(row, number, dataset, None, corpus_evidence))
+    return {evidence: of_class for evidence, of_class in by_evidence.items() if of_class}
 
 
 class Evidence:
@@ -83,20 +82,20 @@ class Evidence:
     def __init__(
         self, folder: Path, dataset: str, asked: list[Mapping[str, Any]], contexts: Mapping[Any, Mapping[str, Any]]
     ) -> None:
-        # MuSiQue's titles have many paragraphs each, HotpotQA's one.
-        wanted = {pid for row in asked for pid in row["gold_pids"] or ()}
-        wanted |= {paragraph["pid"] for row in contexts.values() for paragraph in row.get("paragraphs", ())}
+        # In MuSiQue many paragraphs share a title; in HotpotQA a title has one paragraph.
+        paragraph_ids = {pid for row in asked for pid in row["gold_pids"] or ()}
+        paragraph_ids |= {paragraph["pid"] for row in contexts.values() for paragraph in row.get("paragraphs", ())}
         titles = {title for row in contexts.values() for title, _ in row.get("context", ())}
         self.by_id: dict[str, Paragraph] = {}
         self.by_title: dict[str, Paragraph] = {}
         for row in rows(folder / f"{dataset}_corpus.jsonl.gz", CORPUS):
-            if row["pid"] in wanted:
+            if row["pid"] in paragraph_ids:
                 self.by_id[row["pid"]] = Paragraph(row["title"], row["text"])
             if row["title"] in titles:
                 self.by_title[row["title"]] = Paragraph(row["title"], row["text"])
 
     def shown(self, context: Mapping[str, Any]) -> list[Paragraph]:
-        """The paragraphs of a full record as the corpus has them, so that both settings show the same ones."""
+        """The paragraphs of a question's context, in the corpus's version: both settings show the same texts."""
         if "paragraphs" in context:
             return [self.by_id[paragraph["pid"]] for paragraph in context["paragraphs"]]
         return [
@@ -107,7 +106,7 @@ class Evidence:
 def question_of(
     row: Mapping[str, Any], number: int, dataset: str, context: Mapping[str, Any] | None, there: Evidence
 ) -> Question:
-    """A question of a row. number: the row's, for an id where the dataset's own is unknown."""
+    """The question of a row. number: index of the row, used in the id where the dataset's own id is unknown."""
     gold = tuple(there.by_id[pid] for pid in row.get("gold_pids") or ())
     evidence = row.get("evidence", "question_only")
     if row.get("gold_in_corpus") is False:
@@ -131,12 +130,12 @@ def question_of(
 
 
 def name_of(row: Mapping[str, Any]) -> Any:
-    """What is the same in all files of a dataset: some of HotpotQA's official ids are unknown, its order never is."""
+    """A row's key in all files of a dataset: its id; in HotpotQA, where some ids are unknown, its index."""
     return row.get("dev_index", row["id"])
 
 
 def rows(path: Path, fields: Set[str]) -> Iterator[Mapping[str, Any]]:
-    """The rows of one of the files, which have some fields, as a stream.
+    """The rows of a file, as a stream. fields: required in every row.
 
     Raises MissingData, or DamagedData naming the line.
     """

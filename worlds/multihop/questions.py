@@ -1,4 +1,4 @@
-"""Multi-hop questions: the task that an agent is given, and apart from it what only a judge may see."""
+"""Multi-hop questions: the task for the agent, and separately what only a judge may see."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import NamedTuple
 from worlds.frozen import read_rows
 
 DATASETS = ("hotpotqa", "musique")
-# What is known of a question's evidence, from the most to the least.
+# Classes of questions by what is known of their evidence, from most to least.
 EVIDENCE = ("annotated_full", "annotated_titles", "matched", "question_only")
 
 
 class Paragraph(NamedTuple):
-    """A piece of an encyclopedia. No corpus has two with the same title and text."""
+    """A paragraph of an encyclopedia. No corpus has two with the same title and text."""
 
     title: str
     text: str
 
 
 class Hop(NamedTuple):
-    """One step of an annotated decomposition; `#1` in its question stands for the answer of the first."""
+    """One step of an annotated decomposition; `#1` in its question stands for the first step's answer."""
 
     question: str
     answer: str
@@ -32,11 +32,11 @@ class Hop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HopTask:
-    """A question, and nothing that would help to answer it.
+    """A question, without anything that would help to answer it.
 
-    goal: the question. dataset: one of DATASETS, whose metrics hold. evidence: one of EVIDENCE; what was annotated is
-    told from what was matched by statistics (silver) for a report to keep them apart. MuSiQue's ids begin with the
-    number of hops, which nobody who asks a question would tell: a method that reads it there is privileged.
+    goal: the question. dataset: one of DATASETS, which selects the metrics. evidence: one of EVIDENCE, so that reports
+    can separate annotated evidence from evidence that was matched by statistics (silver). MuSiQue's ids begin with the
+    number of hops; a method that reads it has privileged information.
     """
 
     id: str
@@ -47,12 +47,12 @@ class HopTask:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A task with what is hidden from the agent.
+    """A task with its hidden answer and evidence.
 
-    aliases: other spellings that are as right. hops: 0 where unknown. kind: HotpotQA's bridge or comparison, or the
-    name of a synthetic question's template. gold: the paragraphs that the answer follows from, in the order of the hops
-    where that is known; empty if they were not annotated. paragraphs: what the distractor setting shows, gold among
-    them; empty if the question has none.
+    aliases: other correct spellings. hops: 0 if unknown. kind: HotpotQA's bridge or comparison, or the name of a
+    synthetic question's template. gold: the paragraphs that the answer follows from, in the order of the hops if that
+    is known; empty if they were not annotated. paragraphs: those of the distractor setting, gold ones included; empty
+    if the question has none.
     """
 
     task: HopTask
@@ -66,20 +66,20 @@ class Question:
 
 
 def filled(question: str, answers: Sequence[str]) -> str:
-    """A sub-question with what was found at the hops that it refers to; an unknown reference stays."""
-    known = {str(number): entity for number, entity in enumerate(answers, start=1)}
-    return re.sub(r"#(\d+)", lambda match: known.get(match[1], match[0]), question)
+    """Replace references such as #1 in a sub-question by the answers of these hops; unknown references stay."""
+    by_number = {str(number): answer for number, answer in enumerate(answers, start=1)}
+    return re.sub(r"#(\d+)", lambda match: by_number.get(match[1], match[0]), question)
 
 
 @cache
 def synthetic_paragraphs() -> tuple[Paragraph, ...]:
-    """The corpus; datasets share it."""
+    """The synthetic corpus, shared by both datasets."""
     return tuple(Paragraph(**row) for row in read_rows("encyclopedia/articles.jsonl.gz"))
 
 
 @cache
 def synthetic_questions(dataset: str) -> Mapping[str, list[Question]]:
-    """The questions of a dataset's style, by the set of templates that they are made from."""
+    """Synthetic questions in a dataset's style, by split (set of templates)."""
     articles = synthetic_paragraphs()
     questions: dict[str, list[Question]] = {}
     for row in read_rows(f"encyclopedia/{dataset}.jsonl"):

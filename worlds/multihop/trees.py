@@ -1,9 +1,9 @@
-"""Question trees that a published system recorded, ProbTree (Cao et al. 2023): what a real model asked and answered.
+"""Recorded question trees of a published system, ProbTree (Cao et al. 2023): a real model's sub-questions and answers.
 
-The system breaks a question into sub-questions (the root's sons, which may have sons), and answers each up to three
-times: from the model's memory (closed book), from retrieved paragraphs (open book), and from its sons' answers. It goes
-on with the answer of the highest log-probability, and a later sub-question is put with that answer in it: of what the
-model would have said after another one, nothing is recorded.
+The system splits a question into sub-questions (the root's children, which may have children), and answers each up to
+three times: from the model's memory (closed book), from retrieved paragraphs (open book), and from its children's
+answers. It continues with the answer of the highest log-probability, which is inserted into later sub-questions. So the
+recording does not show what the model would have said after another answer.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from worlds.multihop.questions import Question
 
 
 class ModelAnswer(NamedTuple):
-    """An answer. logprob: as recorded, the mean over the tokens of the reasoning before it; -100 for none."""
+    """An answer. logprob: as recorded, the mean over the tokens of the reasoning before the answer; -100 for none."""
 
     text: str
     logprob: float
 
 
-# MuSiQue's answers have their chain of thought behind.
+# In MuSiQue's trees an answer is followed by its chain of thought, which is dropped.
 Recorded = Annotated[ModelAnswer, BeforeValidator(lambda value: value[:2] if isinstance(value, list) else value)]
-# HotpotQA's trees write <1> where MuSiQue's have #1: the answer of the first son of the same node.
+# HotpotQA's trees write <1>, MuSiQue's #1: the answer of the same node's first child.
 Asked = Annotated[str, AfterValidator(lambda text: re.sub(r"<(\d+)>", r"#\1", text))]
 
 
 class Node(BaseModel):
-    """A question of a tree. asked: with references; question: as it was put, with the answers in their place.
+    """A question of a tree. asked: with references; question: with the answers inserted, as the model got it.
 
-    sons: places of its sub-questions in the tree. chosen: the answer that the system went on with.
+    sons: indices of its sub-questions in the tree. chosen: the answer that the system continued with.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -53,16 +53,16 @@ class Node(BaseModel):
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What was answered, each once: open book, by the sons, closed book. "Unknown" and errors are no answers."""
-        once = dict[str, str]()
+        """The distinct answers, in the order open book, from children, closed book; without "Unknown" and errors."""
+        distinct = dict[str, str]()
         for answer in (self.open_book, self.child, self.closed_book):
             if answer and answer.text.strip() and "Unknow" not in answer.text and "ERROR" not in answer.text:
-                once.setdefault(normalised(answer.text), answer.text.strip())
-        return tuple(once.values())
+                distinct.setdefault(normalised(answer.text), answer.text.strip())
+        return tuple(distinct.values())
 
 
 class Tree(BaseModel):
-    """A question with its sub-questions, sons before their father. gold: right answers; empty if not known."""
+    """A question with its sub-questions, children before parents. gold: right answers; empty if not known."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -83,12 +83,12 @@ class Tree(BaseModel):
 
     @property
     def hops(self) -> tuple[Node, ...]:
-        """The root's sons; of a question that was not broken up, itself."""
+        """The root's children; the root itself if the question was not split."""
         return tuple(self.nodes[son] for son in self.root.sons) or (self.root,)
 
 
 def file_of(folder: Path, dataset: str) -> Path:
-    """Where the trees of a dataset are."""
+    """The file of a dataset's trees."""
     return folder / f"probtree_{dataset}_llm_trees.jsonl.gz"
 
 
@@ -106,7 +106,7 @@ def trees(folder: Path, dataset: str) -> list[Tree]:
 
 
 def matched(trees_read: Iterable[Tree], questions: Iterable[Question]) -> dict[str, Tree]:
-    """Task id -> tree, of the questions that have one: the trees have no ids, so it goes by the question's words."""
-    of_words = {normalised(tree.question): tree for tree in trees_read}
-    named = {question.task.id: normalised(question.task.goal) for question in questions}
-    return {task: of_words[words] for task, words in named.items() if words in of_words}
+    """Task id -> tree, for questions that have one. Trees have no ids, so they are matched by the question's words."""
+    by_words = {normalised(tree.question): tree for tree in trees_read}
+    question_words = {question.task.id: normalised(question.task.goal) for question in questions}
+    return {task: by_words[words] for task, words in question_words.items() if words in by_words}

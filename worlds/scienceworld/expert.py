@@ -1,4 +1,4 @@
-"""ScienceWorld's expert, never given to an agent: stored paths where they hold, else the simulator's solver's."""
+"""ScienceWorld's expert, never given to an agent: stored paths that reach full score, else the simulator's solver."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from worlds.scienceworld.tasks import ScienceTask, package_version, store
 from worlds.scienceworld.world import ScienceWorld, finished
 
 FULL = 100
-# The solver explores at random, and now and then its path does not hold when it is played again.
+# The solver explores at random, and sometimes its path does not reach full score when it is played again.
 SOLVER_SEEDS = (None, 1, 2, 3, 4, 5)
 
 
 class Expert:
-    """Solves the tasks of a world under its simplification, with the world's own simulator.
+    """Solves a world's tasks under its simplification, with the world's own simulator.
 
-    The world's running episode is not harmed. stored: task id -> actions; None for those of data/synthetic and, unless
-    the world is one of synthetic data, of the official data. Every path has been played to full score before it is
-    given, and is kept on disk from then on.
+    The world's running episode is not affected. stored: task id -> actions; None for those of data/synthetic and,
+    unless the world has synthetic data, those of the official data. Every path is played to full score before it is
+    returned, and then cached on disk.
     """
 
     def __init__(self, world: ScienceWorld, stored: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -33,17 +33,17 @@ class Expert:
     def actions(self, task: ScienceTask) -> tuple[str, ...]:
         """Actions that take a fresh `reset(task)` to full score. Raises NoSolution if none is found.
 
-        The first time a stored path takes as long as playing it, one from the solver 1 to 25 seconds.
+        The first call for a task plays a stored path, or takes 1 to 25 seconds for a path from the solver.
         """
-        known = self._stored.get(task.id)
+        stored_path = self._stored.get(task.id)
         key = key_of({
             "scienceworld": package_version(), "gold": task.id, "simplification": self._world.simplification,
-            "stored": None if known is None else list(known),
+            "stored": None if stored_path is None else list(stored_path),
         })  # fmt: skip
-        # The key has the stored path itself, so that an edited file is played again.
+        # The key includes the stored path, so that an edited path is played again.
         path = self._kept.get(key)
         if path is None:
-            path = self._kept.put(key, self._found(task, known))
+            path = self._kept.put(key, self._found(task, stored_path))
         return tuple(path)
 
     def _found(self, task: ScienceTask, known: Sequence[str] | None) -> list[str]:
@@ -59,7 +59,7 @@ class Expert:
 def play(
     engine: Simulator, task: ScienceTask, simplification: str, actions: Sequence[str]
 ) -> list[tuple[str, int]] | None:
-    """The actions up to full score with the native score after each; None if they do not reach it."""
+    """Play the actions; returns those up to full score with the native score after each, None if it is not reached."""
     engine.load(task.name, task.variation, simplification)
     played = []
     for action in actions:
@@ -80,6 +80,6 @@ def _candidates(
 
 
 def _stored(world: ScienceWorld) -> dict[str, list[str]]:
-    """A world of synthetic data is solved the same way wherever it runs, with official data there or not."""
-    made = synthetic_paths(world.simplification)
-    return made if world.data == "synthetic" else made | stored_paths(world.simplification)
+    """The stored paths for a world. Synthetic worlds do not use official ones, so they are solved alike everywhere."""
+    paths = synthetic_paths(world.simplification)
+    return paths if world.data == "synthetic" else paths | stored_paths(world.simplification)

@@ -1,6 +1,6 @@
-"""Stored gold paths: SwiftSage's and RewardPrediction's with the official data, and a few short ones of the suite.
+"""Stored gold paths: SwiftSage's and RewardPrediction's in the official data, and a few short ones of the suite.
 
-`python -m scripts.make_gold_paths` writes the latter, which are played where official data is not at hand.
+`python -m scripts.make_gold_paths` writes the latter, which are used where there is no official data.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def present() -> bool:
 
 
 def stored_paths(simplification: str) -> dict[str, list[str]]:
-    """Task id -> actions, for "easy" (SwiftSage's oracle) and "" (RewardPrediction's tasks); empty where not there."""
+    """Task id -> actions, for "easy" (SwiftSage's oracle) and "" (RewardPrediction's tasks); empty if not present."""
     if simplification == "easy":
         return {
             task_id(record["task_name"], record["variation_id"]): [action for action, _ in record["steps"]]
@@ -37,7 +37,7 @@ def stored_paths(simplification: str) -> dict[str, list[str]]:
 
 
 def synthetic_paths(simplification: str = "") -> dict[str, list[str]]:
-    """Task id -> actions under a simplification; empty if there is no file for it."""
+    """Task id -> actions of the suite's own paths under a simplification; empty if there is no file for it."""
     return {record["id"]: record["actions"] for record in _records(FOLDER / FILES.get(simplification, "none"))}
 
 

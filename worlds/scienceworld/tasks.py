@@ -1,6 +1,6 @@
-"""Tasks of ScienceWorld (one of thirty types in one of its variations), their catalogue, and how scores are summed up.
+"""Tasks of ScienceWorld (one of thirty types in one of its variations), their catalogue, and the score of an episode.
 
-The catalogue is asked of the simulator once, then kept on disk.
+The simulator lists the catalogue once; then it is cached on disk.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from worlds.scienceworld.engine import PACKAGE_SPLITS, Simulator
 PREFIX = "scienceworld"
 # SwiftSage's protocol: the first ten test variations of each type, in the order of the package.
 PROTOCOL_VARIATIONS = 10
-# RewardPrediction takes the same without the types whose gold paths are long or were not reliable (Shen et al. 2026,
+# RewardPrediction uses the same without the types whose gold paths are long or were not reliable (Shen et al. 2026,
 # Appendix A.3, names growing plants and fruit; the others are absent from the list of test variations that it uses).
 NOT_IN_REWARDPREDICTION = frozenset({
     "grow-fruit", "grow-plant", "inclined-plane-determine-angle", "inclined-plane-friction-named-surfaces",
@@ -46,7 +46,7 @@ LENGTHS = {
     }),
 }  # fmt: skip
 SPLITS = (*PACKAGE_SPLITS, "protocol", "rewardprediction")
-# Types whose goals name two things in an order that is drawn at random while the task is loaded.
+# Types whose goals name two things in an order that is chosen at random while the task is loaded.
 SHUFFLED = frozenset({
     "inclined-plane-determine-angle", "inclined-plane-friction-named-surfaces",
     "inclined-plane-friction-unnamed-surfaces",
@@ -55,7 +55,7 @@ SHUFFLED = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class ScienceTask:
-    """goal: the task description, as the simulator words it. name: the type, such as "boil". variation: from 0."""
+    """One task. goal: the simulator's task description. name: the type, such as "boil". variation: from 0."""
 
     id: str
     goal: str
@@ -69,7 +69,7 @@ def task_id(name: str, variation: int) -> str:
 
 
 def name_and_variation(id: str) -> tuple[str, int]:
-    """("boil", 21) for "scienceworld-boil-0021". Raises ValueError for what is no id of this world."""
+    """("boil", 21) for "scienceworld-boil-0021". Raises ValueError for other texts."""
     name, _, variation = id.removeprefix(f"{PREFIX}-").rpartition("-")
     if not (name and variation.isdecimal() and task_id(name, int(variation)) == id):
         raise ValueError(f"{id!r} is no task of ScienceWorld; ids are like {task_id('boil', 21)!r}")
@@ -77,7 +77,7 @@ def name_and_variation(id: str) -> tuple[str, int]:
 
 
 def store() -> AnswerCache:
-    """What was worked out with the simulator, beside the cache of answers."""
+    """Cache of the simulator's results (catalogue, gold paths), next to the cache of answers."""
     return AnswerCache(answer_cache().with_name("scienceworld.sqlite"))
 
 
@@ -92,7 +92,7 @@ def names() -> tuple[str, ...]:
 
 @lru_cache
 def package_version() -> str:
-    """Of `scienceworld`; what is kept on disk holds for one version."""
+    """The version of `scienceworld`, which is a part of all cache keys."""
     try:
         return version("scienceworld")
     except PackageNotFoundError as error:
@@ -102,34 +102,34 @@ def package_version() -> str:
 def listed_tasks(split: str, engine: Callable[[], Simulator]) -> list[ScienceTask]:
     """The tasks of a split, by type and then by variation.
 
-    engine: gives the simulator, which is asked the first time only: a second for the protocol, some minutes for a
-    whole split of the package. Raises ValueError for an unknown split.
+    engine: returns the simulator; called on a cache miss only, which takes a second for the protocol and some minutes
+    for a whole split of the package. Raises ValueError for an unknown split.
     """
     if split not in SPLITS:
         raise ValueError(f"ScienceWorld has no split {split!r}; there are: {', '.join(SPLITS)}")
     if split == "rewardprediction":
         return [task for task in listed_tasks("protocol", engine) if task.name not in NOT_IN_REWARDPREDICTION]
     key = key_of({"scienceworld": package_version(), "tasks": split})
-    kept = store()
-    rows = kept.get(key) or kept.put(key, _rows(split, engine()))
+    cache = store()
+    rows = cache.get(key) or cache.put(key, _rows(split, engine()))
     return [ScienceTask(task_id(name, variation), goal, name, variation) for name, variation, goal in rows]
 
 
 def single_task(name: str, variation: int, engine: Simulator) -> ScienceTask:
-    """One task. Raises ValueError if there is none such."""
+    """One task. Raises ValueError for an unknown type or variation."""
     if name not in names():
         raise ValueError(f"ScienceWorld has no task type {name!r}; there are: {', '.join(names())}")
-    known = sum(map(len, engine.variations(name).values()))
-    if not 0 <= variation < known:
-        raise ValueError(f"{name} has the variations 0 to {known - 1}, not {variation}")
+    count = sum(map(len, engine.variations(name).values()))
+    if not 0 <= variation < count:
+        raise ValueError(f"{name} has the variations 0 to {count - 1}, not {variation}")
     return ScienceTask(task_id(name, variation), engine.goals(name, [variation], name in SHUFFLED)[0], name, variation)
 
 
 def _rows(split: str, engine: Simulator) -> list[tuple[str, int, str]]:
     rows = []
     for name in names():
-        sets = engine.variations(name)
-        chosen = sets[split] if split in PACKAGE_SPLITS else sets["test"][:PROTOCOL_VARIATIONS]
+        by_split = engine.variations(name)
+        chosen = by_split[split] if split in PACKAGE_SPLITS else by_split["test"][:PROTOCOL_VARIATIONS]
         rows += [
             (name, number, goal)
             for number, goal in zip(chosen, engine.goals(name, chosen, name in SHUFFLED), strict=True)
@@ -138,9 +138,9 @@ def _rows(split: str, engine: Simulator) -> list[tuple[str, int, str]]:
 
 
 def protocol_score(native: Sequence[float]) -> float:
-    """An episode's score in [0, 1] from the native score after each of its steps, percentages as in `Step.facts`.
+    """An episode's score in [0, 1], from the native scores after its steps (percentages, as in `Step.facts`).
 
-    The last one counts, and if the episode failed (-100) the one before the failure. Without a step it is 0.
+    It is the last native score; if the episode failed (-100), the one before the failure; 0 without a step.
     """
     last = native[-1] if native else 0
     if last < 0:

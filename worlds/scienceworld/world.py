@@ -1,4 +1,4 @@
-"""The world: tasks, episodes, scores and valid actions of ScienceWorld."""
+"""ScienceWorld as a world: tasks, episodes, scores and valid actions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ELECTRICAL = frozenset({
 })  # fmt: skip
 
 
-# The simulator's refusals: what it cannot parse, what it does not find, and what it wants to be told more exactly.
+# The simulator's refusals: actions that it cannot parse, things that it does not find, and ambiguous requests.
 REFUSALS = re.compile(r"No known action matches that input|Unknown action|Ambiguous request|It's not clear how to")
-# What leads to a room, where the simplification has it: by a door, or at once.
+# Actions that lead to a room: by a door, or at once if the simplification allows it.
 ROOM = re.compile(r"(?:go to|teleport to|open door to) (?:the )?(.+)")
 
 
 class Looks(NamedTuple):
-    """What is seen without acting."""
+    """Observations that take no step."""
 
     room: str
     inventory: str
@@ -37,8 +37,8 @@ class Looks(NamedTuple):
 class ScienceWorld(ListingWorld):
     """ScienceWorld behind the worlds' protocol; see `worlds.scienceworld.load` for the options.
 
-    `Step.score` is the simulator's percentage / 100, and 0 where that is negative; `Step.facts["native"]` is the
-    percentage itself, -100 for a failed task. A reset has the task description in `Step.facts["goal"]` as well.
+    `Step.score` is the simulator's percentage / 100, or 0 if that is negative; `Step.facts["native"]` is the percentage
+    itself, -100 for a failed task. After a reset, `Step.facts["goal"]` is the task description.
     """
 
     splits = SPLITS
@@ -63,7 +63,7 @@ class ScienceWorld(ListingWorld):
             return listed_tasks(split, self._running)
 
     def task(self, id: str) -> ScienceTask:
-        """The task of that id. Raises ValueError if there is none such."""
+        """The task with this id. Raises ValueError if there is none."""
         name, variation = name_and_variation(id)
         with self._closed_on_failure():
             return single_task(name, variation, self._running())
@@ -75,7 +75,7 @@ class ScienceWorld(ListingWorld):
         with self._closed_on_failure():
             try:
                 text = self._running().load(task.name, task.variation, self.simplification)
-            except WorldDied:  # between two episodes, as where the machine was short of memory: one more try
+            except WorldDied:  # it died between two episodes, for example for lack of memory: retry once
                 self.close()
                 text = self._running().load(task.name, task.variation, self.simplification)
             self._task, self._history, self._over, self._borrowed = task, [], False, False
@@ -83,7 +83,7 @@ class ScienceWorld(ListingWorld):
             return Step(text, actions=self._listed(), facts=facts)
 
     def step(self, action: str) -> Step:
-        """Act. Raises EpisodeOver before a reset and after success or failure."""
+        """Take an action. Raises EpisodeOver before a reset and after success or failure."""
         if self._task is None or self._over:
             raise EpisodeOver("ScienceWorld's episode is over, or none was begun; call reset first")
         with self._closed_on_failure():
@@ -95,24 +95,24 @@ class ScienceWorld(ListingWorld):
             return Step(answer.text, score, self._over, self._listed(), {"native": answer.native})
 
     def looks(self) -> Looks:
-        """The room and the inventory as they are now, which takes no step. Raises EpisodeOver before a reset."""
+        """The current room and inventory; takes no step. Raises EpisodeOver before a reset."""
         with self._asked():
             return Looks(*self._running().looks())
 
     def rooms(self) -> tuple[str, ...]:
-        """The rooms that the simulator's valid actions name, by a door or at once. Raises EpisodeOver as `looks`."""
+        """The rooms that the valid actions lead to, by a door or at once. Raises EpisodeOver before a reset."""
         with self._asked():
-            named = (ROOM.fullmatch(action) for action in self._running().valid_actions())
-            return tuple({match[1]: None for match in named if match and match[1] != "door"})
+            matches = (ROOM.fullmatch(action) for action in self._running().valid_actions())
+            return tuple({match[1]: None for match in matches if match and match[1] != "door"})
 
     def valid_actions(self) -> tuple[str, ...]:
-        """What can be done now, sorted; nothing once the episode is over. Raises EpisodeOver before a reset."""
+        """The valid actions, sorted; () once the episode is over. Raises EpisodeOver before a reset."""
         with self._asked():
             return () if self._over else tuple(sorted(set(self._running().valid_actions())))
 
     @contextlib.contextmanager
     def _asked(self) -> Iterator[None]:
-        """For questions about the running episode."""
+        """Context for queries about the running episode: checks that there is one, and restores it if needed."""
         if self._task is None:
             raise EpisodeOver("ScienceWorld has no episode; call reset first")
         with self._closed_on_failure():
@@ -121,14 +121,14 @@ class ScienceWorld(ListingWorld):
 
     @contextlib.contextmanager
     def borrowed(self) -> Iterator[Simulator]:
-        """The simulator, for something else than this world's episode, which goes on afterwards as if nothing was."""
+        """Lend the simulator for another purpose. The world's episode is restored when it is next used."""
         with self._closed_on_failure():
             self._borrowed = True
             yield self._running()
 
     @property
     def pid(self) -> int | None:
-        """Of the Java process, while there is one."""
+        """Process id of Java; None if it is not running."""
         return self._engine.process.pid if self._engine else None
 
     def close(self) -> None:
@@ -155,11 +155,11 @@ class ScienceWorld(ListingWorld):
     def _closed_on_failure(self) -> Iterator[None]:
         try:
             yield
-        except (WorldDied, KeyboardInterrupt):  # an interrupted simulator may be anywhere
+        except (WorldDied, KeyboardInterrupt):  # an interrupted simulator is in an unknown state
             self.close()
             raise
 
 
 def finished(answer: Answer) -> bool:
-    """Whether the episode is over. The simulator does not call a failed task completed; its own wrapper does."""
+    """Whether the episode is over. The simulator does not report a failed task as completed; its own wrapper does."""
     return answer.completed or answer.native < 0

@@ -1,8 +1,8 @@
 """TextWorld: generated text adventures (Côté et al., 2018), here quests like those of StateFactory's Tables 30-33.
 
-`load` gives the world; its quests are generated and compiled on demand with the package's own Inform 7, and
-`worlds.textworld.games.prepare` compiles many up front. How quests are won is in `worlds.textworld.expert`, which
-nothing that an agent is given imports.
+`load` opens the world; its quests are generated and compiled on demand with the package's own Inform 7, and
+`worlds.textworld.games.prepare` compiles many up front. The solutions are in `worlds.textworld.expert`; nothing that an
+agent is given imports it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["GAMES", "KINDS", "SPLITS", "QuestTask", "TextWorld", "TextWorldQuest
 
 
 def load(data: str = "auto", seed: int = 0, list_actions: bool = True, games: Mapping[str, int] = GAMES) -> TextWorld:
-    """The world of generated quests. seed: of the quests; the other options are those of `TextWorld`.
+    """Open the world of generated quests. seed: of the quests; the other options are those of `TextWorld`.
 
     data: "auto" or "synthetic". Raises MissingData for "official": the paper's trajectories are released, its
     150 game files are not.
@@ -37,7 +37,7 @@ def load(data: str = "auto", seed: int = 0, list_actions: bool = True, games: Ma
 
 @dataclass(frozen=True, kw_only=True)
 class TextWorldQuests(Benchmark):
-    """quests: how many there are to choose from; RewardPrediction's first ones, with the same seed."""
+    """TextWorld's quests. quests: how many a split has; with the same seed they are the first of RewardPrediction's."""
 
     quests: int = 30
 

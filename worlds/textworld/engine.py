@@ -12,12 +12,12 @@ from worlds.textworld.games import textworld_package
 
 LONGEST = 190  # characters; the emulator cuts a command at 198 bytes
 UNKNOWN_VERB = "That's not a verb I recognise."  # the game's own words
-# Verbs of the interpreter, not of the world: they ask for "yes", write files, take moves back or print hidden state.
+# Verbs of the interpreter, not of the world: they ask for "yes", write files, undo moves or print hidden state.
 NOT_PLAY = {
     "quit", "q", "restart", "restore", "save", "script", "transcript", "unscript", "undo", "oops", "o", "restrict",
     "verify", "version",
 }  # fmt: skip
-WORD = 9  # letters by which a game tells words apart
+WORD = 9  # a game compares only so many letters of a word
 # The emulator takes a backslash for a command of its own, and control characters for the end of input: either can
 # make it print without end.
 STRANGE = re.compile(r"[^A-Za-z0-9 .,;:'\"?!()/&-]")
@@ -30,7 +30,7 @@ AFTERWARDS = re.compile(r"\s*Would you like to RESTART, RESTORE a saved game, QU
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What the game answers. points: its score so far, of `most` that can be had. won, lost: either ends it."""
+    """The game's answer to a command. points: the score so far, of at most `most`. won, lost: either ends the game."""
 
     text: str
     points: int
@@ -40,20 +40,20 @@ class Turn:
 
 
 class Emulator:
-    """A running game. Closing it frees the emulator; it has neither process nor file of its own."""
+    """A running game. It has no process or file of its own; closing it frees the emulator."""
 
     def __init__(self, game: Path) -> None:
         """game: a compiled game. Raises FileNotFoundError if it is gone."""
-        # Asking for commands makes the package follow the world's state, from which it knows what is possible.
+        # Requesting admissible commands makes the package track the world's state, from which it derives them.
         self._env = start(game, "admissible_commands", "score", "max_score", "won", "lost")
         self._state: Any = None
 
     def reset(self) -> Turn:
-        """From the beginning: the objective and the first room."""
+        """Start the game again; returns the objective and the first room."""
         return self._turn(self._env.reset())
 
     def send(self, command: str) -> Turn:
-        """One command, which may have several sentences; what does not belong to play is refused as an unknown verb.
+        """Send one command, which may have several sentences; the interpreter's verbs are refused as unknown.
 
         Raises RuntimeError if the emulator has halted.
         """
@@ -67,7 +67,7 @@ class Emulator:
         return turn
 
     def commands(self) -> tuple[str, ...]:
-        """What is possible now, sorted, looking around included."""
+        """The admissible commands, sorted; they include looking around."""
         return tuple(sorted(self._state["admissible_commands"]))
 
     def close(self) -> None:
@@ -83,9 +83,9 @@ class Emulator:
 
 
 def start(game: Path, *wanted: str) -> Any:
-    """TextWorld's own environment for a compiled game. wanted: names of its EnvInfos."""
+    """TextWorld's own environment for a compiled game. wanted: the fields of EnvInfos to request."""
     with textworld_package() as textworld, warnings.catch_warnings():
-        # The emulator warns of every game that it has no table of addresses for; TextWorld's wrappers need none.
+        # The emulator warns of every game without a known table of addresses; TextWorld's wrappers need none.
         warnings.filterwarnings("ignore", message="Game .* is not fully supported")
         env = textworld.start(str(game), textworld.EnvInfos(**dict.fromkeys(wanted, True)))
         layer = env
@@ -96,9 +96,9 @@ def start(game: Path, *wanted: str) -> Any:
 
 
 class LastStanding:
-    """Next to the emulator: of the scores that a command of several sentences prints, only the last one passes.
+    """Wraps the emulator: of the scores that a command of several sentences prints, it keeps only the last.
 
-    The package reads all that lies between the first and the last of them as one score, and loses what happened.
+    The package would read everything from the first to the last score as one score, and lose the text between them.
     """
 
     def __init__(self, emulator: Any) -> None:
@@ -114,20 +114,20 @@ class LastStanding:
 
 
 def plain(command: str) -> str:
-    """The command as one line of characters that a game understands, others as underscores, and not too long."""
+    """The command on one line, cut at LONGEST characters, with underscores for characters that a game cannot read."""
     return STRANGE.sub("_", " ".join(command.split()))[:LONGEST]
 
 
 def allowed(command: str) -> bool:
-    """Whether no sentence of a command begins with a verb that does not belong to play."""
-    firsts = (words[0].lower() for words in map(str.split, SENTENCES.split(command)) if words)
-    return not any(first.startswith("tw-") or first[:WORD] in {verb[:WORD] for verb in NOT_PLAY} for first in firsts)
+    """Whether no sentence of a command begins with a verb of the interpreter."""
+    first_words = (words[0].lower() for words in map(str.split, SENTENCES.split(command)) if words)
+    return not any(word.startswith("tw-") or word[:WORD] in {verb[:WORD] for verb in NOT_PLAY} for word in first_words)
 
 
 def game_words(raw: str) -> str:
-    """A game's output without what is not its words: logo, prompt, status line, the question what to do afterwards.
+    """A game's output without logo, prompt, status line, and the question what to do after the end.
 
-    Lines keep their order; spaces around them and blank lines after the first go.
+    Lines keep their order; spaces around them and repeated blank lines are removed.
     """
     text = AFTERWARDS.sub("", PROMPT.sub("", LOGO.sub("", raw)))
     lines = "\n".join(line.strip() for line in text.strip().splitlines())

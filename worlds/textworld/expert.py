@@ -12,9 +12,9 @@ from worlds.textworld.world import TextWorld, open_game
 
 
 class Expert:
-    """Wins quests by the walkthrough that TextWorld keeps with a game, or by its plan from the first state.
+    """Solves quests by the walkthrough that TextWorld stores with a game, or by its plan from the first state.
 
-    world: any world of these quests. It is left alone: a solution is tried out in an engine of the expert's own.
+    world: any world of these quests. It is not changed: solutions are tested in a separate engine.
     """
 
     def __init__(self, world: TextWorld) -> None:
@@ -22,30 +22,30 @@ class Expert:
         self._known: dict[str, tuple[str, ...]] = {}
 
     def actions(self, task: QuestTask) -> tuple[str, ...]:
-        """Commands that win the quest; that they do was seen. Raises NoSolution if neither source does."""
+        """Commands that win the quest, as tested in the game. Raises NoSolution if neither source wins."""
         if task.id not in self._known:
             self._known[task.id] = solution(task)
         return self._known[task.id]
 
 
 def solution(task: QuestTask) -> tuple[str, ...]:
-    """The first of the stored walkthrough and the planned one that wins; see `Expert.actions`."""
+    """The stored walkthrough if it wins, else the plan; see `Expert.actions`."""
     for source in (stored, planned):
         actions = source(task)
-        # Tried in the emulator: what is planned on TextWorld's description of a game need not win the compiled game.
+        # Tested in the emulator: a plan on TextWorld's description of a game need not win the compiled game.
         if actions and wins(task, actions):
             return actions
     raise NoSolution(f"{task.id}: neither the stored walkthrough nor TextWorld's plan wins this game")
 
 
 def stored(task: QuestTask) -> tuple[str, ...]:
-    """The walkthrough that was made with the game, or nothing."""
+    """The walkthrough that was generated with the game; () if there is none."""
     game = json.loads(compiled(task).with_suffix(".json").read_text())
     return tuple(game["metadata"].get("walkthrough") or ())
 
 
 def planned(task: QuestTask) -> tuple[str, ...]:
-    """TextWorld's own plan from the first state, or nothing."""
+    """TextWorld's own plan from the first state; () if there is none."""
     env = start(compiled(task), "policy_commands")
     try:
         return tuple(env.reset()["policy_commands"] or ())
@@ -54,7 +54,7 @@ def planned(task: QuestTask) -> tuple[str, ...]:
 
 
 def wins(task: QuestTask, actions: Sequence[str]) -> bool:
-    """Whether the actions win the quest with all its points, the last of them and no earlier one ending it."""
+    """Whether the actions win the quest with all its points, and no action before the last one ends the game."""
     engine = open_game(task)
     try:
         turn = engine.reset()

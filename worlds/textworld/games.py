@@ -1,4 +1,4 @@
-"""Making a game with TextWorld's own generators: maps, objects, names, texts and quests are all theirs.
+"""Generates and compiles games with TextWorld's own generators, which make maps, objects, names, texts and quests.
 
 Lock-and-key quests are chained backwards from their last action, which leaves one way to win: take the key from the
 floor, unlock, open, take what is inside, and put it on or into something else (StateFactory, Tables 30 and 32).
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from textworld.generator import Game, GameOptions
 
 SPLITS = ("test", "train")
-MOST = 999  # quests a split: ids have three digits
+MOST = 999  # quests per split: ids have three digits
 KINDS = ("lock-and-key", "treasure-hunt", "cooking")
 
 Options = tuple[tuple[str, int | str | bool], ...]
-RECIPE = 1  # raise it whenever the same seed and options give another game, so that no old one is taken from the cache
+RECIPE = 1  # raise it whenever the same seed and options give another game, so that cached games are not used any more
 ATTEMPTS = 50
 SEEDS = ("map", "objects", "quest", "grammar")
 # The rules of a lock-and-key quest by TextWorld's names, last action first.
@@ -47,8 +47,8 @@ CANNOT_RUN = {errno.ENOEXEC, errno.EACCES, errno.ENOENT}
 class QuestTask:
     """One generated game.
 
-    goal: the objective, in the words in which the game prints it. kind: one of KINDS. seed and options: what the
-    generator needs to make this game again; its map and walkthrough are not among them.
+    goal: the objective, as the game prints it. kind: one of KINDS. seed, options: what the generator needs to make this
+    game again; they do not contain its map or walkthrough.
     """
 
     id: str
@@ -65,15 +65,14 @@ def quest_id(split: str, index: int) -> str:
 
 @contextmanager
 def textworld_package(seed: str = "import") -> Iterator[Any]:
-    """The package `textworld`, its randomness seeded here, and the caller's left as it was.
+    """The package `textworld` with its randomness seeded; the caller's global random states are restored.
 
-    The package draws from numpy's global state even while it is imported. Raises ImportError with the line that
-    installs it.
+    The package uses numpy's global state even during its import. Raises ImportError with the line that installs it.
     """
     import numpy
 
     with randomness_kept():
-        # Every source that the package draws from: Python's, numpy's, and its own generator of seeds.
+        # All sources of randomness that the package uses: Python's, numpy's, and its own generator of seeds.
         random.seed(seed)
         numpy.random.seed(random.getrandbits(32))
         try:
@@ -85,14 +84,14 @@ def textworld_package(seed: str = "import") -> Iterator[Any]:
 
 
 def generator_version() -> dict[str, str | int]:
-    """What beside seed and options decides how a game comes out."""
+    """What determines a game besides its seed and options."""
     return {"textworld": version("textworld"), "recipe": RECIPE}
 
 
 def make_game(kind: str, seed: str, options: Options) -> Game:
-    """The game of a kind, seed and options, not compiled: about 0.1 s, or 1.5 s for cooking, which plays a draft.
+    """Generate a game, not compiled, in about 0.1 s; cooking takes 1.5 s, since it plays a draft.
 
-    Some seeds admit no quest; then the next of a fixed series is taken. Raises RuntimeError after ATTEMPTS of them.
+    Some seeds give no quest; then the next seed of a fixed series is tried. Raises RuntimeError after ATTEMPTS seeds.
     """
     settings = dict(options)
     with textworld_package(seed), warnings.catch_warnings():
@@ -108,7 +107,7 @@ def make_game(kind: str, seed: str, options: Options) -> Game:
 
 
 def game_options(seed: str) -> GameOptions:
-    """TextWorld's options with all four of its seeds set, and the house theme that the paper's quests show."""
+    """TextWorld's options with all four of its seeds, and the house theme that the paper's quests have."""
     from textworld import GameOptions
 
     rng = random.Random(f"textworld {seed}")
@@ -119,7 +118,7 @@ def game_options(seed: str) -> GameOptions:
 
 
 def lock_and_key(settings: Mapping[str, Any], options: GameOptions) -> Game:
-    """One room with `objects` objects: those of the quest, and others that have nothing to do with it."""
+    """One room with `objects` objects: those of the quest, and others unrelated to it."""
     from textworld.generator import Event, Game, KnowledgeBase, Quest, World, make_grammar, make_map, sample_quest
 
     options.kb = KnowledgeBase.default()
@@ -134,14 +133,14 @@ def lock_and_key(settings: Mapping[str, Any], options: GameOptions) -> Game:
     chain = sample_quest(world.state, chaining)
     # The chain was followed backwards from the empty room: play begins in the state that its first action needs.
     world.state = chain.initial_state
-    present = sum(entity.type not in NOT_OBJECTS for entity in world.entities)
-    world.populate(max(settings["objects"] - present, 0), rng=options.rngs["objects"])
+    existing = sum(entity.type not in NOT_OBJECTS for entity in world.entities)
+    world.populate(max(settings["objects"] - existing, 0), rng=options.rngs["objects"])
     grammar = make_grammar(options.grammar, rng=options.rngs["grammar"])
     return Game(world, grammar, [Quest(win_events=[Event(chain.actions)])])
 
 
 def treasure_hunt(settings: Mapping[str, Any], options: GameOptions) -> Game:
-    """Find one object among `rooms` rooms and leave another one alone: taking that loses the game.
+    """Find one object in `rooms` rooms, and do not take another one, which would lose the game.
 
     mode: "easy" (no doors), "medium" (closed doors and containers) or "hard" (locked ones too). length: of the quest.
     """
@@ -154,7 +153,7 @@ def treasure_hunt(settings: Mapping[str, Any], options: GameOptions) -> Game:
 
 @lru_cache(maxsize=4)
 def knowledge(folder: str) -> Any:
-    """A challenge's rules and words; parsing them takes longer than making a game."""
+    """A challenge's rules and words; cached, since parsing them takes longer than generating a game."""
     from textworld.generator import KnowledgeBase
 
     return KnowledgeBase.load(folder)
@@ -178,7 +177,7 @@ class NoCompiler(RuntimeError):
 
 
 def compiled(quest: QuestTask) -> Path:
-    """The game file of a quest, compiled if it is not in the cache or is broken there: about 1 s of CPU time.
+    """The game file of a quest; compiled if it is missing or broken in the cache, which takes about 1 s of CPU time.
 
     Raises NoCompiler where Inform 7 does not run, WorldDied where it runs and fails.
     """
@@ -187,7 +186,7 @@ def compiled(quest: QuestTask) -> Path:
 
 
 def run_inform(quest: QuestTask, path: Path) -> None:
-    """Make a quest's game and compile it to `path`; its description lands beside it."""
+    """Generate a quest's game and compile it to `path`; TextWorld's description is written next to it."""
     game = make_game(quest.kind, quest.seed, quest.options)
     with textworld_package(quest.seed):
         from textworld import GameOptions
@@ -204,17 +203,17 @@ def run_inform(quest: QuestTask, path: Path) -> None:
                 f"Inform 7, which the package textworld brings for Linux on x86-64, does not run on this machine "
                 f"({platform.system()}, {platform.machine()}): {error}. Run: python -m lab doctor"
             ) from error
-        except CouldNotCompileGameError as error:  # a home that cannot be written, say: no agent's failure
+        except CouldNotCompileGameError as error:  # a home that is not writable, say: not the agent's failure
             raise WorldDied(f"Inform 7 gave no game; are {Path.home()} and {path.parent} writable? {error}") from error
     # Inform's source text, which the compiler leaves beside the game.
     path.with_suffix(".ni").unlink(missing_ok=True)
 
 
 def prepare(quests: Sequence[QuestTask], workers: int = 1, show: bool = True) -> None:
-    """Compile the games that are not yet in the cache, `workers` at a time in processes of their own."""
+    """Compile the games that are not yet in the cache, in `workers` parallel processes."""
     from joblib import Parallel, delayed
 
-    # Processes, because TextWorld draws from global random states.
+    # Processes, because TextWorld uses global random states.
     parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
     with progress.bar(len(quests), "TextWorld's games", show=show) as bar:
         for _ in parallel(delayed(compiled)(quest) for quest in quests):

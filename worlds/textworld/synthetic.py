@@ -1,8 +1,8 @@
-"""The generated quests of a split: which kinds, with which options, and the goals that their games print.
+"""The generated quests of a split: their kinds and options, and the goals that their games print.
 
 The paper's trajectories are released, but neither its 150 game files nor the options that they were generated with. Of
-every five quests here three are lock-and-key, the sort that the paper shows (Tables 30-33), one is a treasure hunt and
-one is cooking, the sorts that it names (A.3).
+every five quests here three are lock-and-key, the kind that the paper shows (Tables 30-33), one is a treasure hunt and
+one is cooking, the kinds that it names (A.3).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from lab.machine.files import key_of, write_atomically
 from worlds.stored import cache_folder
 from worlds.textworld.games import Options, QuestTask, generator_version, make_game, quest_id
 
-GAMES = {"test": 150, "train": 60}  # quests a split; the paper has 150
+GAMES = {"test": 150, "train": 60}  # quests per split; the paper has 150
 KIND_OF_FIVE = ("lock-and-key", "treasure-hunt", "lock-and-key", "cooking", "lock-and-key")
 HUNTS = {"easy": ((5, 5), (3, 5)), "medium": ((6, 8), (4, 7)), "hard": ((6, 8), (4, 7))}  # rooms, length: least, most
-WORTH_SHOWING = 10  # goals to make before a progress bar says so
+WORTH_SHOWING = 10  # a progress bar is shown for more goals than this
 
 
 def synthetic_quests(split: str, count: int, seed: int) -> list[QuestTask]:
@@ -35,14 +35,14 @@ def synthetic_quests(split: str, count: int, seed: int) -> list[QuestTask]:
 
 
 def unnamed_quest(split: str, index: int, seed: int) -> QuestTask:
-    """A quest whose goal is still to be made. Its seed names the split, so that no two splits share a game."""
+    """A quest with an empty goal. Its seed names the split, so that no two splits share a game."""
     rng = Random(f"textworld quest {split} {index} {seed}")
     kind = KIND_OF_FIVE[index % len(KIND_OF_FIVE)]
     return QuestTask(quest_id(split, index), "", kind, f"{split} {index} {seed}", options_of(kind, rng, split))
 
 
 def options_of(kind: str, rng: Random, split: str) -> Options:
-    """What a quest of a kind is generated with. Cooking: one to three ingredients; the splits are TextWorld's own."""
+    """Random options for a quest of a kind. Cooking has one to three ingredients, and TextWorld's own splits."""
     if kind == "lock-and-key":
         return (("objects", rng.randint(8, 12)),)
     if kind == "treasure-hunt":
@@ -57,30 +57,30 @@ def options_of(kind: str, rng: Random, split: str) -> Options:
 
 
 def goals(quests: Sequence[QuestTask]) -> list[str]:
-    """The objectives of these games: from the cache, or by making the games and keeping what they say."""
+    """The objectives of these games, from the cache; on a cache miss the games are generated."""
     key = key_of([generator_version(), [[quest.kind, quest.seed, quest.options] for quest in quests]])
     path = cache_folder("textworld") / f"goals-{key}.json"
-    with suppress(OSError, ValueError):  # absent or torn: it is made again
-        stored: Any = json.loads(path.read_bytes())
-        if isinstance(stored, list) and len(stored) == len(quests) and all(isinstance(goal, str) for goal in stored):
-            return stored
-    made = []
+    with suppress(OSError, ValueError):  # a missing or torn file is written again
+        cached: Any = json.loads(path.read_bytes())
+        if isinstance(cached, list) and len(cached) == len(quests) and all(isinstance(goal, str) for goal in cached):
+            return cached
+    objectives = []
     with progress.bar(len(quests), "TextWorld's goals", show=len(quests) > WORTH_SHOWING) as bar:
         for quest in quests:
-            made.append(objective(quest))
+            objectives.append(objective(quest))
             bar.update()
     try:
-        write_atomically(path, json.dumps(made).encode())
-    except OSError as error:  # they serve as well without being kept
+        write_atomically(path, json.dumps(objectives).encode())
+    except OSError as error:  # the goals can be used without the cache
         progress.say(
             f"cannot keep TextWorld's goals in {path.parent}: {error}; "
             "set LAB_CACHE to a file in a folder you can write"
         )
-    return made
+    return objectives
 
 
 def objective(quest: QuestTask) -> str:
-    """What a game says that is to be done. Cooking games all say the same, and are slow to make."""
+    """A game's objective, in its own words. Cooking games all have the same one, and are slow to generate."""
     if quest.kind == "cooking":
         return cooking_objective()
     objective: str = make_game(quest.kind, quest.seed, quest.options).objective
@@ -89,7 +89,7 @@ def objective(quest: QuestTask) -> str:
 
 @cache
 def cooking_objective() -> str:
-    # Of any cooking game, and once: the text is the same, and making one takes 1.5 s.
+    # From any cooking game, once: the text is the same, and generating one takes 1.5 s.
     quest = unnamed_quest("test", KIND_OF_FIVE.index("cooking"), seed=0)
     objective: str = make_game(quest.kind, quest.seed, quest.options).objective
     return objective

@@ -9,7 +9,7 @@ from worlds.textworld.engine import Emulator, Turn
 from worlds.textworld.games import MOST, SPLITS, QuestTask, compiled
 from worlds.textworld.synthetic import GAMES, synthetic_quests
 
-SILENCE = "The game says nothing to that."  # as it does to "again" where there is nothing to repeat
+SILENCE = "The game says nothing to that."  # for an empty answer, as to "again" without anything to repeat
 
 
 class TextWorld(ListingWorld):
@@ -25,9 +25,9 @@ class TextWorld(ListingWorld):
     goes_on = False
 
     def __init__(self, seed: int = 0, list_actions: bool = True, games: Mapping[str, int] = GAMES) -> None:
-        """seed: of the quests. list_actions: whether steps carry them. games: how many quests a split has.
+        """seed: of the quests. list_actions: whether steps list the valid actions. games: how many quests a split has.
 
-        Raises ValueError for games of an unknown split, and for fewer than 1 or more than MOST.
+        Raises ValueError for an unknown split, and for fewer than 1 or more than MOST quests.
         """
         for split, count in games.items():
             if split not in SPLITS:
@@ -41,7 +41,7 @@ class TextWorld(ListingWorld):
         self._playing = False
 
     def tasks(self, split: str) -> Sequence[QuestTask]:
-        """The quests of "test" or "train". The first call makes their goals, which takes about 0.2 s each.
+        """The quests of "test" or "train". The first call generates their goals, which takes about 0.2 s each.
 
         Raises ValueError for another split.
         """
@@ -52,7 +52,7 @@ class TextWorld(ListingWorld):
         return self._tasks[split]
 
     def reset(self, task: QuestTask) -> Step:
-        """Start a quest, compiling its game if need be: the objective and the first room."""
+        """Start a quest, compiling its game if needed. The text is the objective and the first room."""
         # The same quest again is restarted in the running emulator, without opening its file.
         if self._engine is None or task != self._task:
             self.close()
@@ -61,14 +61,14 @@ class TextWorld(ListingWorld):
         return self._answer(self._engine.reset)
 
     def step(self, action: str) -> Step:
-        """One command, in the game's language. Raises EpisodeOver after the end and before any reset."""
+        """Send one command, in the game's language. Raises EpisodeOver after the end and before any reset."""
         if self._engine is None or not self._playing:
             raise EpisodeOver("this game is over or was not begun; call reset(task)")
         engine = self._engine
         return self._answer(lambda: engine.send(action))
 
     def valid_actions(self) -> tuple[str, ...]:
-        """What is possible now, sorted, with looking, the inventory and examining; empty after the end.
+        """The valid commands, sorted; they include looking, the inventory and examining. Empty after the end.
 
         Raises EpisodeOver before any reset.
         """
@@ -85,7 +85,7 @@ class TextWorld(ListingWorld):
     def _answer(self, ask: Callable[[], Turn]) -> Step:
         try:
             turn = ask()
-        except Exception as error:  # whatever the emulator stumbles over, a fresh one may not
+        except Exception as error:  # whatever the failure is, a fresh emulator may not have it
             task = self._task.id if self._task else ""
             self.close()
             raise WorldDied(f"{task}: TextWorld's emulator failed: {type(error).__name__}: {error}") from error
@@ -97,7 +97,7 @@ class TextWorld(ListingWorld):
 
 
 def open_game(task: QuestTask) -> Emulator:
-    """A fresh engine for a quest. The cache may be emptied between looking and opening; hence a second look."""
+    """A fresh engine for a quest. Tries twice, since the cache may be emptied between compiling and opening."""
     try:
         return Emulator(compiled(task))
     except FileNotFoundError:

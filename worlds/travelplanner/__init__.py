@@ -1,8 +1,8 @@
 """TravelPlanner: plan a trip within a closed world of flights, rooms, restaurants and sights (Xie et al., ICML 2024).
 
-`load` gives the world, with the listings that its tools search; `evaluate` judges a plan as the official program does,
-and `strict_faults` as an honest reader would; `rates` sums verdicts up. The annotated plans and the exact search are in
-`worlds.travelplanner.expert`, which nothing that an agent is given imports.
+`load` opens the world with the listings that its tools search. `evaluate` judges a plan as the official program does,
+`strict_faults` as an honest reader would; `rates` aggregates verdicts. The annotated plans and the exact search are in
+`worlds.travelplanner.expert`; nothing that an agent is given imports it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def load(data: str = "auto") -> TravelPlanner:
-    """The world with the listings and the tasks of both splits, "train" and "validation".
+    """Open the world with the listings and the tasks of both splits, "train" and "validation".
 
     data: "auto" (official where present, else synthetic), "official" or "synthetic": invented listings of twenty cities
     in the official files' format, with 15 and 45 queries. Raises MissingData if official data is asked for and absent.
@@ -46,7 +46,10 @@ def load(data: str = "auto") -> TravelPlanner:
 
 @dataclass(frozen=True, kw_only=True)
 class TravelPlannerQueries(Benchmark):
-    """levels: which queries of the split. `limit` spreads evenly over the sorted ids, so over levels and lengths."""
+    """TravelPlanner's queries. levels: difficulty levels to include.
+
+    `limit` spreads evenly over the sorted ids, and so over levels and lengths.
+    """
 
     split: str = "validation"
     levels: tuple[str, ...] = ("medium", "hard")
@@ -59,7 +62,7 @@ class TravelPlannerQueries(Benchmark):
     metric: ClassVar[str] = "final pass"
 
     def queries(self) -> list[TripTask]:
-        """The chosen queries, sorted by id. Raises ValueError for a split or level that there is not."""
+        """The chosen queries, sorted by id. Raises ValueError for an unknown split or level."""
         chosen = [task for task in sorted(self.known(), key=lambda task: task.id) if task.level in self.levels]
         if not chosen:
             raise ValueError(f"No {self.split} query has a level in {self.levels}; levels are easy, medium, hard")
@@ -69,26 +72,26 @@ class TravelPlannerQueries(Benchmark):
         return [task.id for task in self.queries()]
 
     def solution(self, task: str) -> list[str]:
-        """The searches that a plan takes, and the cheapest honest plan; a blank one where there is none."""
+        """The searches that a plan needs, then its submission: the cheapest honest plan, or a blank one without any."""
         from worlds.travelplanner.expert import solve
 
         query = self.named(task)
-        found = solve(query, self.world().listings, query.ref_cities).plan if query.ref_cities else None
-        plan = found or blank_draft(query)
+        cheapest = solve(query, self.world().listings, query.ref_cities).plan if query.ref_cities else None
+        plan = cheapest or blank_draft(query)
         return [*searches(query, plan), f"Submit[{json.dumps(plan)}]"]
 
     def verdict(self, task: str, plan: Any) -> PlanVerdict:
-        """The official evaluator's word on a plan; None for one that was not delivered."""
+        """The official evaluator's verdict. plan: None if no plan was delivered."""
         return evaluate(self.named(task), plan, self.world().listings)
 
 
 def first_failure(verdict: PlanVerdict) -> str:
-    """The first check that a plan fails, and why; "" where it passes all."""
+    """The first check that a plan fails, with the reason; "" if it passes all."""
     return next((f"{name}: {reason}" for name, reason in verdict.failures.items()), "")
 
 
 def searches(query: TripTask, plan: Sequence[Any]) -> Iterator[str]:
-    """What is to be looked up for a plan: its ways on their days, and what there is in each city."""
+    """The searches that a plan needs: transportation for each travel day, and the listings of each city."""
     for day in days_read(plan, query.days):
         if day.travels:
             org, dest = day.cities

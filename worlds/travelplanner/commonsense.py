@@ -1,6 +1,6 @@
-"""The eight commonsense checks of the official evaluator, quirk by quirk, with reasons that a stranger understands.
+"""The eight commonsense checks of the official evaluator, with all its quirks, and with self-explanatory reasons.
 
-Each check reads only the first `task.days` days. It raises `Unreadable` exactly where the official program stops.
+Each check reads only the first `task.days` days. It raises `Unreadable` exactly where the official program crashes.
 Source: Xie et al. 2024 (TravelPlanner), the behaviour of the public evaluation scripts.
 """
 
@@ -28,14 +28,14 @@ from worlds.travelplanner.tasks import TripTask
 
 
 class Check(NamedTuple):
-    """A verdict on one constraint; `passed` is None where it was not judged. The reason is empty for a pass."""
+    """A verdict on one constraint. passed: None if it was not judged. reason: empty for a pass."""
 
     passed: bool | None
     reason: str = ""
 
 
 PASSED = Check(True)
-RowsNamed = Callable[[str, str], Sequence[object]]  # a look-up of `Listings` by name and city
+RowsNamed = Callable[[str, str], Sequence[object]]  # a look-up method of `Listings`: name, city -> rows
 
 
 def failed(reason: str) -> Check:
@@ -43,10 +43,10 @@ def failed(reason: str) -> Check:
 
 
 def reasonable_visiting_city(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
-    """A closed round through valid cities, each stayed in once; for over 3 days inside the state `task.dest`."""
+    """A round trip through valid cities, with one stay in each; for over 3 days inside the state `task.dest`."""
     entries: list[str] = []
     for day in days:
-        # Only a day 1 with "from" is compared with the origin; a plan that is in a city from the start is not.
+        # Day 1 is compared with the origin only if it has "from"; a plan that starts within a city is not.
         if day.number == 1 and starts_elsewhere(task, day):
             return failed(f"day 1 starts in {day.cities[0]!r}, not in {task.org}")
         entries += day.cities
@@ -60,43 +60,43 @@ def starts_elsewhere(task: TripTask, day: Day) -> bool:
 
 
 def broken_stay(entries: Sequence[str]) -> Check | None:
-    """The first stay that is left on the day of arrival or taken up again later; None if there is none."""
+    """Fails for the first stay without a night, or city that is visited again; None if there is none."""
     if len(entries) < 3:
         return failed(f"the route has {len(entries)} entries; a trip needs at least a way out, a stay and a way back")
-    seen: set[str] = set()
+    visited: set[str] = set()
     start = 0
     for city, group in groupby(entries):
         length, last = len(list(group)), len(entries) - 1
-        # A city may come again in one place alone: as the last entry, which is the way home.
-        if city in seen and 0 < start < last:
+        # A city may occur again only as the last entry, which is the way home.
+        if city in visited and 0 < start < last:
             return failed(f"the route returns to {city!r} after leaving it")
-        # Arriving and leaving each write the city down, so that a real stay has two entries at least.
+        # Arrival and departure each add the city to the entries, so a real stay has at least two.
         if length == 1 and 0 < start < last:
             return failed(f"the route touches {city!r} only once: a stay is entered and left on different entries")
-        seen.add(city)
+        visited.add(city)
         start += length
     return None
 
 
 def foreign_city(task: TripTask, entries: Sequence[str], listings: Listings) -> Check | None:
-    """The first city that does not exist, or lies outside the destination state of a longer trip."""
+    """Fails for the first city that is unknown or, on a longer trip, outside the destination state; else None."""
     for position, city in enumerate(entries):
         state = listings.state_of(city)
         if state is None:
             return failed(f"{city!r} is not a city of the benchmark")
-        # The destination of a 3-day query is never compared: a round trip to any other city passes.
+        # The destination of a 3-day query is never checked: a round trip to any other city passes.
         if task.days > 3 and 0 < position < len(entries) - 1 and state != task.dest:
             return failed(f"{city} is in {state}, not in {task.dest}")
     return None
 
 
 def valid_restaurants(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
-    """No meal's text is written twice."""
+    """No two meals have the same text."""
     seen: set[str] = set()
     for day in days:
         for meal in MEALS:
             text = day.text(meal)
-            # Whole strings: one restaurant that is written in two ways counts as two.
+            # Exact strings: a restaurant written in two ways counts as two.
             if text and text in seen:
                 return failed(f"day {day.number} {meal}: {text!r} was already visited")
             seen.add(text)
@@ -104,11 +104,11 @@ def valid_restaurants(task: TripTask, days: Sequence[Day], listings: Listings) -
 
 
 def valid_attractions(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
-    """No attraction's text is written twice."""
+    """No two attractions have the same text."""
     seen: set[str] = set()
     for day in days:
         for item in day.attractions:
-            # Exact strings: "A;A;" repeats an attraction, "A; A;" does not, for the space.
+            # Exact strings: "A;A;" repeats an attraction, "A; A;" does not, because of the space.
             if item in seen:
                 return failed(f"day {day.number} attraction: {item!r} was already visited")
             seen.add(item)
@@ -116,26 +116,26 @@ def valid_attractions(task: TripTask, days: Sequence[Day], listings: Listings) -
 
 
 def valid_accommodation(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
-    """Every run of nights reaches the minimum; a name that fits several rows is never held to one."""
+    """Every stay reaches the minimum number of nights. A name that matches several rows is not checked."""
     for day in days:
         if not day.has("accommodation"):
             return failed(f"day {day.number} has no accommodation field")
-    # Equal strings in a row are one stay. A place written in two ways is two stays, and a shorter stay may fail.
-    for _, run in groupby(days, lambda day: day.fields["accommodation"]):
-        failure = too_short_stay(list(run), listings)
+    # Consecutive equal strings are one stay. A place written in two ways is two stays, and the shorter ones may fail.
+    for _, stay_days in groupby(days, lambda day: day.fields["accommodation"]):
+        failure = too_short_stay(list(stay_days), listings)
         if failure:
             return failure
     return PASSED
 
 
 def too_short_stay(run: Sequence[Day], listings: Listings) -> Check | None:
-    """What is wrong with consecutive days that list the same accommodation."""
+    """Fails if consecutive days with the same accommodation are fewer than its minimum nights; else None."""
     if not isinstance(run[0].fields["accommodation"], str):
-        # The official program tries to read a name out of null, too, and stops.
+        # The official program also tries to read a name from null, and crashes.
         raise Unreadable(f"day {run[0].number}: accommodation is {kind(run[0].fields['accommodation'])}, not text")
     text = run[0].text("accommodation")
     rows = listings.accommodations_named(*name_and_city(text)) if text else []
-    # With two matching rows or none the official check looks at no minimum at all.
+    # With no matching row, or several, the official check ignores the minimum.
     if len(rows) != 1 or len(run) >= rows[0].minimum_nights:
         return None
     return failed(
@@ -145,45 +145,45 @@ def too_short_stay(run: Sequence[Day], listings: Listings) -> Check | None:
 
 
 def valid_transportation(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
-    """Day 1 has transportation, and driving oneself is mixed neither with flights nor with taxis."""
+    """Day 1 has transportation, and self-driving is not mixed with flights or taxis."""
     if not days[0].required("transportation"):
         return failed("day 1 has no transportation")
-    used = {means: day.number for day in reversed(days) if (means := means_of(day.text("transportation")))}
-    # Taxis and flights go together; only one's own car conflicts with either.
+    first_days = {means: day.number for day in reversed(days) if (means := means_of(day.text("transportation")))}
+    # Taxis and flights can be mixed; only one's own car conflicts with either.
     for other in ("flight", "taxi"):
-        if "self-driving" in used and other in used:
+        if "self-driving" in first_days and other in first_days:
             return failed(
-                f"day {used['self-driving']} is self-driving but day {used[other]} is by {other}: "
+                f"day {first_days['self-driving']} is self-driving but day {first_days[other]} is by {other}: "
                 "a car driven out must be driven back"
             )
     return PASSED
 
 
 def means_of(text: str) -> str | None:
-    """How this check classifies a text: the first of these words that occurs in it, in any case."""
-    # Not the order of `itinerary.vehicle`, which prices and looks up: a text with two of the words differs there, and
-    # "flight" needs no number here.
+    """This check's class of a transportation text: the first of these words that occurs in it, ignoring case."""
+    # The order differs from `itinerary.vehicle`, which is for prices and look-ups, so a text with two of the words can
+    # get another class there. Here "flight" needs no number.
     lowered = text.lower()
     return next((means for means in ("taxi", "self-driving", "flight") if means in lowered), None)
 
 
 def information_in_current_city(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
-    """What a day lists lies in its cities.
+    """A day's items are in its cities.
 
-    The official program compares with each letter of the city's name on a day without travel, so that such a day
-    passes unless its last letter, or for transportation any letter, does not occur in the item.
+    Quirk: on a day without travel, the official program compares with each letter of the city's name. Transportation
+    then needs all the letters, a meal or attraction any of them, an accommodation the last one.
     """
     for day in days:
-        parts = day.cities if day.travels else tuple(day.cities[0])
-        failure = misplaced_item(day, parts)
+        city_parts = day.cities if day.travels else tuple(day.cities[0])
+        failure = misplaced_item(day, city_parts)
         if failure:
             return failure
     return PASSED
 
 
 def misplaced_item(day: Day, parts: Sequence[str]) -> Check | None:
-    """The day's first item in which `parts` (cities, or letters of one city) do not occur as they should."""
-    where = " or ".join(day.cities)
+    """Fails for the day's first item that lacks the required `parts` (cities, or letters of one city); else None."""
+    city_names = " or ".join(day.cities)
     missing = [part for part in parts if part not in day.text("transportation")]
     if day.text("transportation") and missing:
         return failed(
@@ -192,9 +192,9 @@ def misplaced_item(day: Day, parts: Sequence[str]) -> Check | None:
     items = [(meal, day.text(meal)) for meal in MEALS] + [("attraction", item) for item in day.attractions]
     # On a travel day transportation must name both cities, a meal or attraction either one, a bed the second.
     for slot, text in items:
-        # An empty attraction, as between two semicolons, is judged like any other; an empty meal is not.
+        # An empty attraction, such as between two semicolons, is checked like any other; an empty meal is not.
         if (text or slot == "attraction") and not any(part in text for part in parts):
-            return failed(f"day {day.number} {slot} {text!r} is not in {where}")
+            return failed(f"day {day.number} {slot} {text!r} is not in {city_names}")
     stay = day.text("accommodation")
     if stay and not parts:
         raise Unreadable(f"day {day.number}: current_city is empty")
@@ -206,7 +206,7 @@ def misplaced_item(day: Day, parts: Sequence[str]) -> Check | None:
 def information_in_sandbox(
     task: TripTask, days: Sequence[Day], listings: Listings, unknown_flights: str = "fail"
 ) -> Check:
-    """Everything listed exists in the tables. unknown_flights: see `evaluator.evaluate`."""
+    """All items of the plan exist in the tables. unknown_flights: see `evaluator.evaluate`."""
     for day in days:
         failure = unreal_transport(task, day, listings, unknown_flights) or unreal_item(day, listings)
         if failure:
@@ -215,9 +215,9 @@ def information_in_sandbox(
 
 
 def unreal_transport(task: TripTask, day: Day, listings: Listings, unknown_flights: str) -> Check | None:
-    """Why the day's flight or drive does not exist; None if it does, or if the text is of another kind."""
+    """Fails if the day's flight or drive does not exist; None if it does, or for any other text."""
     means = vehicle(day.required("transportation"))
-    if means is None:  # on foot, by train, in any words: the official check looks nothing up
+    if means is None:  # on foot, by train, or any other text: the official check does not look it up
         return None
     if means == "flight":
         return unreal_flight(task, day, listings, unknown_flights)
@@ -232,7 +232,7 @@ def unreal_flight(task: TripTask, day: Day, listings: Listings, unknown_flights:
         raise Unreadable(f"day {day.number}: no 'from A to B' for the flight {day.text('transportation')!r}")
     org, dest = (before_parenthesis(city) for city in day.route)
     number = flight_number(day)
-    # Date and times are not compared: a flight of any other day exists for this check.
+    # Date and times are not compared: for this check a flight exists on every day.
     if listings.has_flight(number, org, dest):
         return None
     unlisted = listings.flight(number) is None
@@ -242,12 +242,12 @@ def unreal_flight(task: TripTask, day: Day, listings: Listings, unknown_flights:
 
 
 def unreal_item(day: Day, listings: Listings) -> Check | None:
-    """The day's first meal, attraction or accommodation that matches no row; None if all do."""
+    """Fails for the day's first meal, attraction or accommodation that matches no row; None if all match."""
     items: list[tuple[str, str, RowsNamed]]
     items = [(meal, day.text(meal), listings.restaurants_named) for meal in MEALS]
     items += [("attraction", item, listings.attractions_named) for item in day.attractions]
     items.append(("accommodation", day.text("accommodation"), listings.accommodations_named))
-    # The reason names what was looked up, since a stray comma or parenthesis in the text changes it.
+    # The reason names what was searched, since a stray comma or parenthesis in the text changes it.
     for slot, text, rows_named in items:
         if (text or slot == "attraction") and not rows_named(*name_and_city(text)):
             name, city = name_and_city(text)
@@ -256,7 +256,7 @@ def unreal_item(day: Day, listings: Listings) -> Check | None:
 
 
 def not_absent(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
-    """The asked number of days and cities, with what each day needs; at least half of all fields say something."""
+    """All requested days and cities are planned, with each day's required fields; half of all fields are filled."""
     return (
         wrong_days(task, days)
         or wrong_city_number(task, days)
@@ -267,7 +267,7 @@ def not_absent(task: TripTask, days: Sequence[Day], listings: Listings) -> Check
 
 
 def wrong_days(task: TripTask, days: Sequence[Day]) -> Check | None:
-    # A plan may be padded with empty objects, or with days that say so in this sentence; neither counts.
+    # A plan may be padded with empty objects, or with days marked UNUSED_DAY; neither counts.
     planned = sum(bool(day.fields) and day.city_text != UNUSED_DAY for day in days)
     return None if planned == task.days else failed(f"the plan has {planned} of {task.days} days")
 
@@ -287,7 +287,7 @@ def wrong_city_number(task: TripTask, days: Sequence[Day]) -> Check | None:
 
 
 def absent_item(task: TripTask, days: Sequence[Day]) -> Check | None:
-    """The first field that is missing or left blank where it is needed. Null is not noticed."""
+    """Fails for the first field that is missing, or blank where it is required. Null passes."""
     for day in days:
         absent = next((slot for slot in SLOTS if not day.has(slot)), None) or blank_slot(task, day)
         if absent:
@@ -297,7 +297,7 @@ def absent_item(task: TripTask, days: Sequence[Day]) -> Check | None:
 
 def blank_slot(task: TripTask, day: Day) -> str | None:
     city = day.city_text
-    # Each condition spells the words with other spaces: for its "to ", "Sacramento (California)" needs transportation.
+    # The official conditions differ in spaces: "Sacramento (California)" contains "to ", so it needs transportation.
     if ("from " in city or "to " in city) and day.blank("transportation"):
         return "transportation"
     if "from " not in city and " to " not in city and day.blank("attraction"):
@@ -308,7 +308,7 @@ def blank_slot(task: TripTask, day: Day) -> str | None:
 
 
 def sparse(task: TripTask, days: Sequence[Day]) -> Check | None:
-    # Every key counts, the day's number and city too, against six fields a day.
+    # All keys count, including the day's number and city, against six fields per day.
     filled = sum(bool(value) and value != "-" for day in days for value in day.fields.values())
     needed = 6 * task.days
     return failed(f"only {filled} fields are filled, under half of {needed}") if filled < needed / 2 else None

@@ -1,6 +1,6 @@
 """The official evaluation of a plan: eight commonsense checks, up to five hard constraints, and six rates over plans.
 
-It gives the official verdicts quirk by quirk, with a reason for each failure, and never raises for a bad plan.
+It gives the official verdicts with all their quirks, adds a reason for each failure, and never raises for a bad plan.
 Source: Xie et al. 2024 (TravelPlanner), the behaviour of the public evaluation scripts.
 """
 
@@ -18,21 +18,21 @@ from worlds.travelplanner.listings import Listings
 from worlds.travelplanner.tasks import TripTask
 
 UnknownFlights = Literal["fail", "pass"]
-Denominators = Literal["stated", "official"]  # the tasks that were played, or the benchmark's fixed counts
+Denominators = Literal["stated", "official"]  # numbers of the given tasks, or the benchmark's fixed numbers
 PartiesRule = Literal["current", "before 2024-04-26"]
 SANDBOX_CHECK, ABSENCE_CHECK = "is_valid_information_in_sandbox", "is_not_absent"
-# The official script divides by these, however many plans it was given: (plans, hard constraints).
+# The official script always divides by these (plans, hard constraints), for any number of plans.
 OFFICIAL_DENOMINATORS = {"train": (45, 105), "validation": (180, 420)}
 
 
 @dataclass(frozen=True, slots=True)
 class PlanVerdict:
-    """What the evaluator says of one plan.
+    """The evaluator's verdict on one plan.
 
-    commonsense: the eight checks by their official names; hard: the five constraints, None where the query sets none
-    and `Check(None, …)` where it was not judged. An undelivered plan fails all commonsense checks.
-    error: set if the official program would have stopped here with an exception (and judged no plan at all); the
-    check that met it fails with that reason, no hard constraint is judged, and the plan fails.
+    commonsense: the eight checks by their official names. hard: the five constraints, None if the query does not set
+    one, `Check(None, …)` if it was not judged. A plan that was not delivered fails all commonsense checks.
+    error: set if the official program would crash on this plan (and so judge no plan at all). The check that found the
+    error fails with that reason, no hard constraint is judged, and the plan fails.
     """
 
     delivered: bool
@@ -47,7 +47,7 @@ class PlanVerdict:
     @property
     def hard_passed(self) -> bool:
         """Whether every constraint that the query sets was judged and met."""
-        # `Check(None)` is no pass: the official macro rate, too, counts only plans whose constraints were judged.
+        # `Check(None)` does not pass: the official macro rate also counts only plans whose constraints were judged.
         return all(check.passed for check in self.hard.values() if check is not None)
 
     @property
@@ -69,15 +69,16 @@ def evaluate(
     unknown_flights: UnknownFlights = "fail",
     parties_rule: PartiesRule = "current",
 ) -> PlanVerdict:
-    """Judge a plan (a list of day objects, as JSON gives it) as the official program does.
+    """Judge a plan (a list of day objects, as parsed from JSON) as the official program does.
 
-    unknown_flights: "pass" treats a flight number that the table lacks, on a route-day that is not fully known, as
-    existing at no cost, which bounds from above what the full flight table would say; "fail" bounds it from below.
-    parties_rule: "before 2024-04-26" repeats the upstream typo that let every accommodation allow parties.
+    unknown_flights: how to judge a flight number that is not in the table, on a route-day whose flights are not all
+    known. "pass" accepts it at no cost, which gives an upper bound of the result with the full flight table; "fail"
+    gives a lower bound. parties_rule: "before 2024-04-26" repeats the upstream typo by which every accommodation
+    allowed parties.
     """
-    if not plan:  # the official measure of delivery is truth: an empty list is no plan, [{}] is one
-        nothing = failed("no plan was delivered")
-        return PlanVerdict(False, dict.fromkeys(COMMONSENSE, nothing), hard.unjudged(task, nothing.reason))
+    if not plan:  # a plan counts as delivered if it is truthy: an empty list is no plan, [{}] is one
+        undelivered = failed("no plan was delivered")
+        return PlanVerdict(False, dict.fromkeys(COMMONSENSE, undelivered), hard.unjudged(task, undelivered.reason))
     checks: dict[str, CommonsenseCheck] = COMMONSENSE | {
         SANDBOX_CHECK: partial(information_in_sandbox, unknown_flights=unknown_flights)
     }
@@ -91,11 +92,11 @@ def evaluate(
     for name, check in checks.items():
         try:
             commonsense[name] = check(task, days, listings)
-        # The official script would end here, for all plans of its file. Going on gives the other checks' reasons too.
+        # The official script would crash here, for all plans of its file. We continue, for the other checks' reasons.
         except Unreadable as problem:
             commonsense[name] = failed(str(problem))
             error = error or str(problem)
-    # Of the eight, these two alone decide whether the official script goes on to the hard constraints.
+    # The official script judges the hard constraints only if these two of the eight checks pass.
     if error or not (commonsense[SANDBOX_CHECK].passed and commonsense[ABSENCE_CHECK].passed):
         reason = error or "not judged, since the plan is incomplete or names things that do not exist"
         return PlanVerdict(True, commonsense, hard.unjudged(task, reason), error or None)
@@ -115,7 +116,7 @@ class Rate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The six rates. Micro counts constraints, macro counts plans that meet all of their constraints."""
+    """The six rates. Micro rates count constraints; macro rates count plans that meet all their constraints."""
 
     delivery: Rate
     commonsense_micro: Rate
@@ -126,10 +127,10 @@ class Rates:
 
 
 def rates(verdicts: Sequence[PlanVerdict], tasks: Sequence[TripTask], denominators: Denominators = "stated") -> Rates:
-    """The rates of verdicts on tasks, in the same order.
+    """The six rates. verdicts, tasks: in the same order.
 
-    denominators: "stated" counts the tasks given and the hard constraints that their queries set; "official" uses the
-    fixed numbers of the split, whatever is given. Raises ValueError if the lengths differ, or for a split without them.
+    denominators: "stated" counts the given tasks and the hard constraints that their queries set; "official" always
+    uses the split's fixed numbers. Raises ValueError if the lengths differ, or for a split without fixed numbers.
     """
     if len(verdicts) != len(tasks):
         raise ValueError(f"{len(verdicts)} verdicts for {len(tasks)} tasks; give one for each, in the same order")
@@ -152,7 +153,7 @@ def rates(verdicts: Sequence[PlanVerdict], tasks: Sequence[TripTask], denominato
         ),
         commonsense_macro=Rate(sum(verdict.commonsense_passed for verdict in verdicts), plans),
         hard_micro=Rate(
-            # A constraint that was not judged stays in the denominator and is no pass.
+            # A constraint that was not judged stays in the denominator and does not pass.
             sum(bool(check.passed) for verdict in verdicts for check in verdict.hard.values() if check),
             constraints,
         ),

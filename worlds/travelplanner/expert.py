@@ -1,9 +1,9 @@
 """TravelPlanner's expert, never given to an agent: annotated plans, and an exact search for the cheapest honest plan.
 
-The search needs no solver. Given the cities, a plan's cost is a sum of parts that do not bear on each other: each
-leg's transportation (within one family, because one's own car does not mix with anything else), each stay's
-accommodation, and the meals, which only the cuisines tie together. Each part is minimised exactly, for every way to
-spread the days over the cities.
+The search needs no solver. Given the cities, a plan's cost is a sum of independent parts: each leg's transportation
+(within one family, because one's own car cannot be mixed with anything else), each stay's accommodation, and the meals,
+which are linked only by the required cuisines. Each part is minimised exactly, for every way to distribute the days
+over the cities.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from worlds.travelplanner.listings import (
 from worlds.travelplanner.tasks import TripTask, query_records, task_id
 from worlds.travelplanner.world import blank_draft
 
-FAMILIES = ((SELF_DRIVING,), ("flight", TAXI))  # what one plan may mix, see `commonsense.valid_transportation`
+FAMILIES = ((SELF_DRIVING,), ("flight", TAXI))  # a plan may mix within a family, see `commonsense.valid_transportation`
 
 
 class Menu(NamedTuple):
-    """Restaurants of one city, each once. cost: dollars a person."""
+    """Distinct restaurants of one city. cost: dollars per person."""
 
     cost: int
     rows: tuple[Restaurant, ...]
 
 
 def cheapest_menus(restaurants: Sequence[Restaurant], cuisines: Sequence[str], most: int) -> dict[int, dict[int, Menu]]:
-    """The cheapest menu for each number of meals up to `most` and each set of cuisines it offers.
+    """The cheapest menu for each number of meals up to `most` and each set of cuisines.
 
-    Result: number of meals to bit mask (bit i stands for `cuisines[i]`) to menu. A dynamic programme over the
-    restaurants, so the menus are exact; combinations that cannot be had are absent.
+    Returns number of meals -> bit mask (bit i is `cuisines[i]`) -> menu; impossible combinations are absent. Exact, by
+    dynamic programming over the restaurants.
     """
     menus: dict[int, dict[int, Menu]] = {count: {} for count in range(most + 1)}
     menus[0][0] = Menu(0, ())  # no meal, no cuisine
@@ -52,36 +52,36 @@ def cheapest_menus(restaurants: Sequence[Restaurant], cuisines: Sequence[str], m
         # From many meals to few, so that no restaurant is used twice.
         for count in range(most - 1, -1, -1):
             for mask, menu in menus[count].items():
-                longer = Menu(menu.cost + row.average_cost, (*menu.rows, row))
-                rival = menus[count + 1].get(mask | offered)
-                if rival is None or longer.cost < rival.cost:
-                    menus[count + 1][mask | offered] = longer
+                extended = Menu(menu.cost + row.average_cost, (*menu.rows, row))
+                current = menus[count + 1].get(mask | offered)
+                if current is None or extended.cost < current.cost:
+                    menus[count + 1][mask | offered] = extended
     return menus
 
 
 def worth_a_look(restaurants: Sequence[Restaurant], cuisines: Sequence[str], most: int) -> list[Restaurant]:
-    """The `most` cheapest restaurants for each set of cuisines offered; a dearer one never betters a menu."""
-    taken: dict[int, int] = {}
-    kept = []
+    """The `most` cheapest restaurants for each set of cuisines; a more expensive one never improves a menu."""
+    counts: dict[int, int] = {}
+    candidates = []
     for row in sorted(
-        # Reversed, so that of two rows with one name the first is left: the one that the evaluator finds.
+        # Reversed, so that of rows with the same name the first remains: the one that the evaluator finds.
         {row.name.strip(): row for row in reversed(restaurants)}.values(),
         key=lambda row: (row.average_cost, row.name),
     ):
         offered = mask_of(row, cuisines)
-        taken[offered] = taken.get(offered, 0) + 1
-        if taken[offered] <= most:
-            kept.append(row)
-    return kept
+        counts[offered] = counts.get(offered, 0) + 1
+        if counts[offered] <= most:
+            candidates.append(row)
+    return candidates
 
 
 def mask_of(row: Restaurant, cuisines: Sequence[str]) -> int:
-    return sum(1 << bit for bit, wanted in enumerate(cuisines) if any(wanted in kind for kind in row.cuisines))
+    return sum(1 << bit for bit, cuisine in enumerate(cuisines) if any(cuisine in kind for kind in row.cuisines))
 
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """A stay in one city: arrival and departure are day numbers, both of them travel days."""
+    """A stay in one city. arrival, departure: day numbers, both are travel days."""
 
     city: str
     arrival: int
@@ -98,9 +98,9 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The result of a search. plan: the cheapest honest plan, in the official form, if it is within the budget.
+    """The result of a search. plan: the cheapest honest plan in the official format; None if it is over the budget.
 
-    cost: dollars of the cheapest honest plan even if it is over the budget; None if there is no plan at any price.
+    cost: dollars of the cheapest honest plan, also if it is over the budget; None if there is no plan at any price.
     """
 
     feasible: bool
@@ -110,7 +110,7 @@ class Solution:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The parts of a plan, before they are written out."""
+    """The parts of a plan, before they are written in the official format."""
 
     stays: tuple[Stay, ...]
     ways: tuple[Flight | Leg, ...]
@@ -120,32 +120,32 @@ class Draft:
 
 
 def annotated_plans(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """The human-made plan of each train task, by task id. folder: the data folder that holds `travelplanner/`."""
+    """The human-made plan of each train task, by task id. folder: the data folder that has `travelplanner/`."""
     return {task_id("train", record["idx"]): record["annotated_plan"] for record in query_records("train", folder)}
 
 
 def solve(task: TripTask, listings: Listings, cities: Sequence[str]) -> Solution:
-    """The cheapest plan that visits `cities` in this order and satisfies the evaluator and `strict_faults`.
+    """The cheapest plan that visits `cities` in this order and passes the evaluator and `strict_faults`.
 
-    Each full day has three meals and an attraction, each night a room. Flights are those that the listings have for
-    the leg's own date. Raises ValueError for a number of cities that does not fit into the days.
+    Each full day has three meals and an attraction, each night an accommodation. Only flights listed for the leg's own
+    date are used. Raises ValueError for a number of cities that does not fit into the days.
     """
     if not 0 < len(cities) < task.days:
         raise ValueError(f"{task.id}: {len(cities)} cities do not fit into {task.days} days; give 1 to {task.days - 1}")
-    # At least two days are for travel; the others have three meals each, and each cuisine may cost one more meal.
+    # At least two days are for travel. The others have three meals each, and each cuisine may need one more meal.
     most = 3 * (task.days - 2) + len(task.cuisines)
     menus = {city: cheapest_menus(restaurants(listings, city), task.cuisines, most) for city in cities}
     drafts = (draft(task, listings, stays, menus) for stays in splits(task.days, cities))
-    best = min((candidate for candidate in drafts if candidate), key=lambda candidate: candidate.cost, default=None)
-    if best is None:
+    cheapest = min((candidate for candidate in drafts if candidate), key=lambda candidate: candidate.cost, default=None)
+    if cheapest is None:
         return Solution(False, None, None)
-    feasible = best.cost <= task.budget
-    return Solution(feasible, written(task, listings, best) if feasible else None, best.cost)
+    feasible = cheapest.cost <= task.budget
+    return Solution(feasible, written(task, listings, cheapest) if feasible else None, cheapest.cost)
 
 
 def splits(days: int, cities: Sequence[str]) -> Iterator[tuple[Stay, ...]]:
-    """Every way to spread the days: out on the first, back on the last, a move between cities in between."""
-    # Different days for all moves, so that each stay has a night: a city that is only passed through fails.
+    """All ways to distribute the days: departure on the first, return on the last, moves between cities in between."""
+    # All moves are on different days, so that each stay has a night: a city without one fails.
     for moves in combinations(range(2, days), len(cities) - 1):
         travel = (1, *moves, days)
         yield tuple(Stay(city, *span) for city, span in zip(cities, pairwise(travel), strict=True))
@@ -154,7 +154,7 @@ def splits(days: int, cities: Sequence[str]) -> Iterator[tuple[Stay, ...]]:
 def draft(
     task: TripTask, listings: Listings, stays: tuple[Stay, ...], menus: Mapping[str, Mapping[int, Mapping[int, Menu]]]
 ) -> Draft | None:
-    """The cheapest parts for given stays, or None if one of them cannot be had."""
+    """The cheapest parts for given stays; None if a part is impossible."""
     places = [cheapest_place(task, listings, stay) for stay in stays]
     ways = cheapest_ways(task, listings, stays)
     meals = combined_menus(task, stays, menus)
@@ -168,7 +168,7 @@ def draft(
 
 
 def cheapest_place(task: TripTask, listings: Listings, stay: Stay) -> Accommodation | None:
-    """One place for the whole stay: changing places never saves, since a shorter stay admits no further place."""
+    """The cheapest accommodation for the whole stay. Changing never saves: a shorter stay allows no further ones."""
     allowed = (
         room
         for room in listings.accommodations(stay.city)
@@ -181,26 +181,26 @@ def cheapest_place(task: TripTask, listings: Listings, stay: Stay) -> Accommodat
 
 
 def named(row: Accommodation | Restaurant | Attraction) -> tuple[str, str]:
-    """What the evaluator looks up when a plan lists the row."""
+    """The name and city that the evaluator looks up when a plan lists the row."""
     return name_and_city(f"{row.name}, {row.city}")
 
 
 def found_by_name(row: Any, matches: Sequence[Any]) -> bool:
-    """Whether a plan can mean this row at all: it must be the first that its name fits, exactly."""
-    # Otherwise the evaluator would price and judge another row than the one meant.
+    """Whether a plan can refer to this row: it has to be the first match of its name."""
+    # Otherwise the evaluator would price and judge another row.
     return bool(matches) and matches[0] == row
 
 
 def attractions(listings: Listings, city: str) -> list[Attraction]:
     """The city's attractions that a plan can name, each name once."""
-    # A semicolon ends an item, so that a name with one cannot be written. Reversed, so that of two rows with one name
-    # the first is left, which is the one that the evaluator finds.
+    # A semicolon ends an item, so a name with one cannot be written. Reversed, so that of rows with the same name the
+    # first remains: the one that the evaluator finds.
     rows = {row.name.strip(): row for row in reversed(listings.attractions(city)) if ";" not in row.name}
     return [row for row in reversed(rows.values()) if found_by_name(row, listings.attractions_named(*named(row)))]
 
 
 def cheapest_ways(task: TripTask, listings: Listings, stays: Sequence[Stay]) -> list[Flight | Leg] | None:
-    """The cheapest transportation of every leg, all of one family; None if no family serves all legs."""
+    """The cheapest transportation of every leg, all from one family; None if no family serves all legs."""
     stops = [task.org, *(stay.city for stay in stays), task.org]
     days = [stay.arrival for stay in stays] + [task.days]
     routes = []
@@ -216,10 +216,10 @@ def cheapest_ways(task: TripTask, listings: Listings, stays: Sequence[Stay]) -> 
 
 
 def ways(listings: Listings, means: Sequence[str], org: str, dest: str, date: str) -> list[Flight | Leg]:
-    """All ways of a leg by the given means: "flight", "self-driving", "taxi"."""
+    """All options for a leg by the given means: "flight", "self-driving", "taxi"."""
     drives = [listings.ground(org, dest, kind) for kind in means if kind != "flight"]
     flights = listings.flights(org, dest, date) if "flight" in means else ()
-    # A number that the evaluator finds on another row first would be priced as that row.
+    # Only flights whose number the evaluator finds at this row; otherwise it would price another row.
     return [row for row in flights if listings.flight(row.number) == row] + [drive for drive in drives if drive]
 
 
@@ -235,40 +235,40 @@ def restaurants(listings: Listings, city: str) -> list[Restaurant]:
 def combined_menus(
     task: TripTask, stays: Sequence[Stay], menus: Mapping[str, Mapping[int, Mapping[int, Menu]]]
 ) -> tuple[Menu, ...] | None:
-    """One menu a stay that together offer every cuisine at the least cost; None if no choice does.
+    """One menu per stay, which together offer every cuisine at the lowest cost; None if that is impossible.
 
-    Meals beyond three a full day are taken on travel days, and only for a cuisine that is still missing. So there are
-    at most four of them; any stay has two travel days with six meals beside it, hence they always fit.
+    Meals beyond three per full day are on travel days, and only for a cuisine that is still missing. So there are at
+    most four of them. They always fit, since every stay has two travel days with six meals.
     """
-    everything = (1 << len(task.cuisines)) - 1
+    all_cuisines = (1 << len(task.cuisines)) - 1
     best: dict[tuple[int, int], tuple[float, tuple[Menu, ...]]] = {(0, 0): (0, ())}
     for stay in stays:
-        reached: dict[tuple[int, int], tuple[float, tuple[Menu, ...]]] = {}
+        extended: dict[tuple[int, int], tuple[float, tuple[Menu, ...]]] = {}
         for (mask, extra), (cost, chosen) in best.items():
-            for more in range(len(task.cuisines) - extra + 1):
-                for covered, menu in menus[stay.city].get(3 * len(stay.full_days) + more, {}).items():
-                    key, total = (mask | covered, extra + more), cost + menu.cost
-                    if key not in reached or total < reached[key][0]:
-                        reached[key] = total, (*chosen, menu)
-        best = reached
-    complete = [value for (mask, _), value in best.items() if mask == everything]
+            for extra_here in range(len(task.cuisines) - extra + 1):
+                for menu_mask, menu in menus[stay.city].get(3 * len(stay.full_days) + extra_here, {}).items():
+                    key, total = (mask | menu_mask, extra + extra_here), cost + menu.cost
+                    if key not in extended or total < extended[key][0]:
+                        extended[key] = total, (*chosen, menu)
+        best = extended
+    complete = [value for (mask, _), value in best.items() if mask == all_cuisines]
     return min(complete, key=lambda value: value[0])[1] if complete else None
 
 
 def written(task: TripTask, listings: Listings, best: Draft) -> list[dict[str, Any]]:
-    """The draft in the official form of a plan: one object a day."""
+    """The draft in the official format of a plan: one object per day."""
     days = {day["days"]: day for day in blank_draft(task)}
     for stay, room, menu in zip(best.stays, best.places, best.menus, strict=True):
-        meals = [f"{row.name}, {row.city}" for row in menu.rows]
+        texts = [f"{row.name}, {row.city}" for row in menu.rows]
         sights = attractions(listings, stay.city)
-        # A city may have more attractions than days; one a day is enough.
+        # A city may have more attractions than days; one per day is enough.
         for sight, number in zip(sights, stay.full_days, strict=False):
-            days[number] |= {meal: meals.pop() for meal in MEALS}
+            days[number] |= {meal: texts.pop() for meal in MEALS}
             # Without the semicolon the evaluator would not read the attraction at all.
             days[number] |= {"current_city": stay.city, "attraction": f"{sight.name}, {sight.city};"}
         for number in range(stay.arrival, stay.departure):
             days[number]["accommodation"] = f"{room.name}, {room.city}"
-        serve_on_travel_days(meals, days[stay.arrival], days[stay.departure])
+        serve_on_travel_days(texts, days[stay.arrival], days[stay.departure])
     travel_days = [stay.arrival for stay in best.stays] + [task.days]
     for number, way in zip(travel_days, best.ways, strict=True):
         days[number] |= {"current_city": f"from {way.org} to {way.dest}", "transportation": way_text(way)}
@@ -276,15 +276,15 @@ def written(task: TripTask, listings: Listings, best: Draft) -> list[dict[str, A
 
 
 def serve_on_travel_days(meals: list[str], arrival: dict[str, Any], departure: dict[str, Any]) -> None:
-    """Put a stay's extra meals into free slots, the later ones on arrival first, the earlier ones on departure."""
+    """Put a stay's extra meals into free slots: first from dinner back on arrival, then from breakfast on departure."""
     slots = [(arrival, meal) for meal in reversed(MEALS)] + [(departure, meal) for meal in MEALS]
-    free = [(day, meal) for day, meal in slots if day[meal] == "-"]
-    for text, (day, meal) in zip(meals, free, strict=False):
+    free_slots = [(day, meal) for day, meal in slots if day[meal] == "-"]
+    for text, (day, meal) in zip(meals, free_slots, strict=False):
         day[meal] = text
 
 
 def way_text(way: Flight | Leg) -> str:
-    """Transportation as the benchmark writes it."""
+    """Transportation in the benchmark's format."""
     if isinstance(way, Flight):
         return (
             f"Flight Number: {way.number}, from {way.org} to {way.dest}, Departure Time: {way.departs}, "

@@ -1,6 +1,6 @@
 """The five hard constraints of the official evaluator: the budget, and what the query asks for.
 
-They are judged only when everything in the plan is complete and exists. Each returns None where the query does not ask.
+They are judged only if the plan is complete and everything in it exists. Each is None if the query does not set it.
 Source: Xie et al. 2024 (TravelPlanner), the behaviour of the public evaluation scripts.
 """
 
@@ -15,13 +15,13 @@ from worlds.travelplanner.tasks import TripTask
 
 HARD = ("valid_cost", "valid_room_rule", "valid_cuisine", "valid_room_type", "valid_transportation")
 ROOM_TYPES = {"shared room": "Shared room", "private room": "Private room", "entire room": "Entire home/apt"}
-# The spelling of the annotated plans. The check respects case, so that "self-driving" in lower case escapes it.
+# In the spelling of the annotated plans. The check is case-sensitive, so it misses a lower-case "self-driving".
 FORBIDDEN_WORDS = {"no flight": "Flight", "no self-driving": "Self-driving"}
-RULED_OUT = {"no flight": "flight", "no self-driving": SELF_DRIVING}  # the same, as `itinerary.vehicle` names them
+RULED_OUT = {"no flight": "flight", "no self-driving": SELF_DRIVING}  # the same by the names of `itinerary.vehicle`
 
 
 def cost(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
-    """The whole bill is within the budget."""
+    """The plan's total cost is within the budget."""
     bill = plan_bill(days, task.people, listings)
     if bill.total <= task.budget:
         return PASSED
@@ -33,10 +33,10 @@ def cost(task: TripTask, days: Sequence[Day], listings: Listings) -> Check:
 
 
 def room_rule(task: TripTask, days: Sequence[Day], listings: Listings, parties_rule: str) -> Check | None:
-    """No accommodation forbids what the party brings. parties_rule: see `evaluator.evaluate`."""
+    """No accommodation forbids the activity that the query needs. parties_rule: see `evaluator.evaluate`."""
     if task.house_rule is None:
         return None
-    # Upstream's test for parties had a typo until 2024-04-26 and never failed. Verdicts published before that need it.
+    # Until 2024-04-26 the official test for parties had a typo and never failed; older published verdicts depend on it.
     never_judged = task.house_rule == "parties" and parties_rule != "current"
     for day, place in nights(days, listings):
         if forbids(place, task.house_rule) and not never_judged:
@@ -48,12 +48,12 @@ def room_rule(task: TripTask, days: Sequence[Day], listings: Listings, parties_r
 
 
 def forbids(room: Accommodation, activity: str) -> bool:
-    """Whether the house rules say no to "smoking", "parties", "children under 10", "visitors" or "pets"."""
+    """Whether the house rules forbid an activity: "smoking", "parties", "children under 10", "visitors" or "pets"."""
     return f"No {activity}" in room.house_rules
 
 
 def room_type(task: TripTask, days: Sequence[Day], listings: Listings) -> Check | None:
-    """Every accommodation is of the room type that the query asks for."""
+    """Every accommodation has the room type that the query asks for."""
     if task.room_type is None:
         return None
     for day, place in nights(days, listings):
@@ -66,46 +66,46 @@ def room_type(task: TripTask, days: Sequence[Day], listings: Listings) -> Check 
 
 
 def has_room_type(room: Accommodation, asked: str) -> bool:
-    """Whether a place is of a query's room type; words that no query uses exclude nothing."""
+    """Whether an accommodation has the requested room type; types that no query uses exclude nothing."""
     if asked == "not shared room":
         return room.room_type != "Shared room"
     return room.room_type == ROOM_TYPES.get(asked, room.room_type)
 
 
 def nights(days: Sequence[Day], listings: Listings) -> list[tuple[Day, Accommodation]]:
-    """Each day that lists an accommodation, with the first row that its name fits."""
-    found = (
+    """Each day that lists an accommodation, with the first row that matches its name."""
+    matches = (
         (day, listings.accommodations_named(*name_and_city(text)))
         for day in days
         if (text := day.text("accommodation"))
     )
-    return [(day, rows[0]) for day, rows in found if rows]
+    return [(day, rows[0]) for day, rows in matches if rows]
 
 
 def cuisine(task: TripTask, days: Sequence[Day], listings: Listings) -> Check | None:
-    """Every cuisine asked for is had at least once, away from the origin."""
+    """Every requested cuisine is offered by at least one meal away from the origin."""
     if not task.cuisines:
         return None
-    had = {wanted for day in days for wanted in cuisines_had(task, day, listings)}
-    missing = [wanted for wanted in task.cuisines if wanted not in had]
+    offered = {name for day in days for name in cuisines_had(task, day, listings)}
+    missing = [name for name in task.cuisines if name not in offered]
     return failed(f"no meal away from {task.org} offers {' or '.join(missing)}") if missing else PASSED
 
 
 def cuisines_had(task: TripTask, day: Day, listings: Listings) -> set[str]:
-    """The wanted cuisines of a day's meals. A meal in the origin ends the reading of that day."""
-    had: set[str] = set()
+    """The requested cuisines of a day's meals. Quirk: a meal in the origin city ends the reading of that day."""
+    offered: set[str] = set()
     for text in filter(None, map(day.text, MEALS)):
         name, city = name_and_city(text)
         if city == task.org:
-            break  # not `continue`: upstream skips the rest of the day, a later meal elsewhere included
+            break  # not `continue`: upstream skips the rest of the day, also a later meal elsewhere
         for restaurant in listings.restaurants_named(name, city)[:1]:
-            # As a part of the row's text, as upstream looks it up.
-            had.update(wanted for wanted in task.cuisines if any(wanted in kind for kind in restaurant.cuisines))
-    return had
+            # A substring of the row's text is enough, as upstream.
+            offered.update(cuisine for cuisine in task.cuisines if any(cuisine in kind for kind in restaurant.cuisines))
+    return offered
 
 
 def transportation(task: TripTask, days: Sequence[Day], listings: Listings) -> Check | None:
-    """The way of travel that the query rules out is not written, in the benchmark's own spelling."""
+    """No day's transportation has the means that the query forbids, in the benchmark's spelling."""
     if task.transportation is None:
         return None
     word = FORBIDDEN_WORDS.get(task.transportation)
@@ -117,7 +117,7 @@ def transportation(task: TripTask, days: Sequence[Day], listings: Listings) -> C
 
 
 def judge(task: TripTask, days: Sequence[Day], listings: Listings, parties_rule: str) -> dict[str, Check | None]:
-    """All five constraints; None where the query does not set one. Raises Unreadable where the official one stops."""
+    """All five constraints; None for those that the query does not set. Raises Unreadable where upstream crashes."""
     return {
         "valid_cost": cost(task, days, listings),
         "valid_room_rule": room_rule(task, days, listings, parties_rule),
@@ -128,12 +128,12 @@ def judge(task: TripTask, days: Sequence[Day], listings: Listings, parties_rule:
 
 
 def unjudged(task: TripTask, reason: str) -> dict[str, Check | None]:
-    """The same five, each that the query sets left open for the reason given."""
-    asked = {
+    """The five constraints without a verdict: `Check(None, reason)` for each that the query sets, else None."""
+    is_set = {
         "valid_cost": True,
         "valid_room_rule": task.house_rule,
         "valid_cuisine": task.cuisines,
         "valid_room_type": task.room_type,
         "valid_transportation": task.transportation,
     }
-    return {name: Check(None, reason) if asked[name] else None for name in HARD}
+    return {name: Check(None, reason) if is_set[name] else None for name in HARD}

@@ -1,8 +1,8 @@
-"""The parser of plans and the benchmark's cost arithmetic: days, fields, what their text means, and what it costs.
+"""The parser of plans and the benchmark's cost arithmetic: days, fields, the meaning of their text, and its cost.
 
-A plan is a list of day objects with the keys `current_city` and those of `SLOTS`. The official program stops with an
-error on some malformed plans; reading such a field here raises `Unreadable`, which the evaluator records. The
-evaluator, the expert and an agent's running total share the arithmetic, so that they cannot disagree.
+A plan is a list of day objects with the keys `current_city` and those of `SLOTS`. The official program crashes on some
+malformed plans; reading such a field here raises `Unreadable`, which the evaluator records. The evaluator, the expert
+and an agent's running total share this arithmetic, so that they cannot disagree.
 Source: Xie et al. 2024 (TravelPlanner), the behaviour of the public evaluation scripts.
 """
 
@@ -19,20 +19,20 @@ from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Accommodation, Fli
 MEALS = ("breakfast", "lunch", "dinner")
 SLOTS = ("transportation", "breakfast", "attraction", "lunch", "dinner", "accommodation")
 UNUSED_DAY = "You don't need to fill in the information for this or later days."
-# The official pattern. B runs to a comma or the end, so that all words after a city without a comma are part of B.
+# The official pattern. B extends to a comma or the end, so without a comma all words after the city belong to B.
 ROUTE = re.compile(r"from\s+(.+?)\s+to\s+([^,]+)(?=[,\s]|$)")
 ROUTE_MIDDLE = re.compile(r"\sto\s")
-FLIGHT_LABEL = "Flight Number: "  # "flight number" in any case makes a flight, but only this spelling is read
-SEATS = {SELF_DRIVING: 5, TAXI: 4}  # people in one vehicle; a cost is for a vehicle, a flight's for a person
+FLIGHT_LABEL = "Flight Number: "  # "flight number" in any case is a flight, but its number needs this spelling
+SEATS = {SELF_DRIVING: 5, TAXI: 4}  # people per vehicle; drives cost per vehicle, flights per person
 
 
 class Unreadable(ValueError):
-    """A part of a plan at which the official evaluator stops with an error; the message names day and field."""
+    """A part of a plan on which the official evaluator crashes; the message names day and field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """One day of a plan, read no earlier than asked for, because the official checks differ in what they look at."""
+    """One day of a plan. Fields are read lazily, because the official checks differ in which fields they read."""
 
     number: int
     record: Any
@@ -47,9 +47,9 @@ class Day:
         return key in self.fields
 
     def text(self, key: str) -> str:
-        """The field's text, or "" if it is missing or holds nothing ("", "-", null). Raises for other types."""
+        """The field's text, "" if it is missing or empty ("", "-", null). Raises Unreadable for other types."""
         value = self.fields.get(key)
-        # "-" is how the benchmark's own plans leave a slot empty.
+        # "-" is an empty slot in the benchmark's own plans.
         if not value or value == "-":
             return ""
         if not isinstance(value, str):
@@ -57,18 +57,18 @@ class Day:
         return value
 
     def required(self, key: str) -> str:
-        """Like `text`, but a missing key raises too."""
+        """Like `text`, but raises Unreadable also for a missing key."""
         if key not in self.fields:
             raise Unreadable(f"day {self.number} has no {key} field")
         return self.text(key)
 
     def blank(self, key: str) -> bool:
-        """Whether the field says nothing in writing. Null is not blank: the official check lets it pass."""
+        """Whether the field is "" or "-". Null is not blank: the official check accepts it."""
         return self.fields[key] in ("", "-")
 
     @property
     def city_text(self) -> str:
-        """What `current_city` says; anything but text raises."""
+        """The text of `current_city`. Raises Unreadable for anything but text."""
         value = self.fields.get("current_city")
         if not isinstance(value, str):
             value_kind = kind(value) if self.has("current_city") else "missing"
@@ -77,11 +77,11 @@ class Day:
 
     @property
     def travels(self) -> bool:
-        return "from" in self.city_text  # anywhere, within a longer word too
+        return "from" in self.city_text  # anywhere, also within a longer word
 
     @property
     def cities(self) -> tuple[str, ...]:
-        """(from, to) on a travel day, else the one city, each cut at its parenthesis."""
+        """(from, to) on a travel day, else the single city; each is cut at its parenthesis."""
         if not self.travels:
             return (before_parenthesis(self.city_text),)
         route = route_in(self.city_text)
@@ -91,33 +91,33 @@ class Day:
 
     @property
     def attractions(self) -> list[str]:
-        """The items of `attraction`. Only what a semicolon closes counts; the rest of the text is never read."""
+        """The items of `attraction`. Each has to end with a semicolon; text after the last one is ignored."""
         return self.text("attraction").split(";")[:-1]
 
     @property
     def route(self) -> tuple[str, str] | None:
-        """Where the transportation goes: its own "from A to B", else the one of `current_city`; parentheses kept."""
+        """The route of the transportation: its own "from A to B", else that of `current_city`; parentheses stay."""
         return route_in(self.text("transportation")) or route_in(self.city_text)
 
 
 def days_read(plan: Any, count: int) -> Sequence[Day]:
-    """The first `count` days of a delivered plan, fewer if it has fewer. Raises Unreadable unless it is a list."""
+    """The first `count` days of a delivered plan, or all if it has fewer. Raises Unreadable if it is no list."""
     if not isinstance(plan, list):
         raise Unreadable(f"the plan is {kind(plan)}, not a list of days")
-    # What a plan has beyond the asked days is never read; `strict` counts it as a fault.
+    # Days beyond the requested ones are ignored; `strict` counts them as a fault.
     return [Day(number, record) for number, record in enumerate(plan[:count], start=1)]
 
 
 def before_parenthesis(text: str) -> str:
-    """The text before its first closed parenthesis, spaces kept; the whole text if there is none on its first line."""
-    # Nothing is trimmed: "Tampa(Florida)" reads as Tampa, "Tampa (Florida)" as "Tampa ", which no table has.
-    head, opening, rest = text.partition("(")
-    return head if opening and ")" in rest and "\n" not in head else text
+    """The text before its first closed parenthesis, with spaces; the whole text if its first line has none."""
+    # Nothing is trimmed: "Tampa(Florida)" gives "Tampa", but "Tampa (Florida)" gives "Tampa ", which no table has.
+    head, opening, tail = text.partition("(")
+    return head if opening and ")" in tail and "\n" not in head else text
 
 
 def route_in(text: str) -> tuple[str, str] | None:
-    """The A and B of the first "from A to B" (B ends at a comma), or None."""
-    # The search is cubic in runs of spaces; a text without " to " is refused first.
+    """The A and B of the first "from A to B" (B ends at a comma); None if there is none."""
+    # The search is cubic in runs of spaces, so texts without " to " are rejected first.
     match = ROUTE.search(text) if ROUTE_MIDDLE.search(text) else None
     return (match[1], match[2]) if match else None
 
@@ -125,9 +125,9 @@ def route_in(text: str) -> tuple[str, str] | None:
 def name_and_city(text: str) -> tuple[str, str]:
     """The two parts of "Name, City", split at the last comma; ("-", "-"), which matches nothing, if there is none.
 
-    Of a name with line breaks only the last line is read, and a parenthesis after the city is dropped.
+    Only the last line of a name with line breaks is used, and a parenthesis after the city is dropped.
     """
-    # The last comma: names of rooms have commas of their own. So "A, Tampa, Cost: 5" is a place in "Cost: 5".
+    # The last comma, since names of rooms can have commas. So "A, Tampa, Cost: 5" is a place in "Cost: 5".
     name, comma, city = text.rpartition(",")
     if not comma or not city:
         return "-", "-"
@@ -135,22 +135,22 @@ def name_and_city(text: str) -> tuple[str, str]:
 
 
 def flight_number(day: Day) -> str:
-    """The number after "Flight Number: " in the day's transportation. Raises if the label is not spelt so."""
-    _, label, rest = day.text("transportation").partition(FLIGHT_LABEL)
+    """The number after "Flight Number: " in the day's transportation. Raises Unreadable without this exact label."""
+    _, label, tail = day.text("transportation").partition(FLIGHT_LABEL)
     if not label:
         raise Unreadable(
             f"day {day.number}: transportation {day.text('transportation')!r} speaks of a flight number "
             f"without the exact label {FLIGHT_LABEL!r}"
         )
-    return rest.partition(FLIGHT_LABEL)[0].partition(",")[0]
+    return tail.partition(FLIGHT_LABEL)[0].partition(",")[0]
 
 
 def vehicle(text: str) -> str | None:
-    """What the transportation is priced as: "flight", "self-driving", "taxi", or None for other text."""
-    # In this order: a text that names two ways of travel is priced as the first of them.
+    """The means by which transportation is priced: "flight", "self-driving", "taxi", or None for other text."""
+    # In this order: a text that names two means is priced as the first of them.
     lowered = text.lower()
-    for words, name in (("flight number", "flight"), ("self-driving", "self-driving"), ("taxi", "taxi")):
-        if words in lowered:
+    for marker, name in (("flight number", "flight"), ("self-driving", "self-driving"), ("taxi", "taxi")):
+        if marker in lowered:
             return name
     return None
 
@@ -175,7 +175,7 @@ class Charge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """All charges of a plan in the order of its days. Items that match no row cost nothing and are not listed."""
+    """All charges of a plan in the order of its days. Items that match no row are free and not listed."""
 
     charges: tuple[Charge, ...]
 
@@ -188,17 +188,17 @@ class Bill:
 
 
 def flight_cost(flight: Flight, people: int) -> int:
-    """A seat for everyone."""
+    """Dollars for everyone's seat."""
     return flight.price * people
 
 
 def ground_cost(leg: Leg, people: int) -> int:
-    """Enough vehicles for everyone: five people a car, four a taxi."""
+    """Dollars for enough vehicles: five people per car, four per taxi."""
     return leg.cost * math.ceil(people / SEATS[leg.mode])
 
 
 def night_cost(accommodation: Accommodation, people: int) -> float:
-    """Enough units for everyone, for one night."""
+    """Dollars for enough units, for one night."""
     return accommodation.price * math.ceil(people / accommodation.occupancy)
 
 
@@ -207,16 +207,16 @@ def meal_cost(restaurant: Restaurant, people: int) -> int:
 
 
 def plan_bill(days: Sequence[Day], people: int, listings: Listings) -> Bill:
-    """What the benchmark charges for the days of a plan; costs written in the plan are ignored.
+    """The benchmark's charges for the days of a plan; costs written in the plan are ignored.
 
-    An accommodation costs its price on every day that lists it. A missing field costs nothing, so that a plan in the
-    making can be billed. Raises Unreadable for a field that is not text.
+    An accommodation costs its price on every day that lists it. A missing field is free, so that an unfinished plan can
+    be billed. Raises Unreadable for a field that is not text.
     """
     return Bill(tuple(charge for day in days for charge in day_charges(day, people, listings)))
 
 
 def day_charges(day: Day, people: int, listings: Listings) -> Iterator[Charge]:
-    """The charges of one day. A name that is part of several rows' names costs what the first of them does."""
+    """The charges of one day. A name that matches several rows is charged as the first of them."""
     dollars: float | None = transport_cost(day, people, listings)
     if dollars is not None:
         yield Charge(day.number, "transportation", day.text("transportation"), dollars)
@@ -230,16 +230,16 @@ def day_charges(day: Day, people: int, listings: Listings) -> Iterator[Charge]:
 
 
 def transport_cost(day: Day, people: int, listings: Listings) -> int | None:
-    """The day's transportation in dollars, or None if nothing can be charged.
+    """The day's transportation in dollars; None if nothing can be charged.
 
-    A flight is looked up by its number alone, a drive by the cities of the text, else those of `current_city`.
+    A flight is found by its number alone, a drive by the cities of its text, else by those of `current_city`.
     """
     text = day.text("transportation")
     if not text or day.route is None:
         return None
     means = vehicle(text)
     if means == "flight":
-        # The first row of that number, be it on another route or date: what the official program charges.
+        # As in the official program: the first row with that number, even on another route or date.
         flight = listings.flight(flight_number(day))
         return None if flight is None else flight_cost(flight, people)
     leg = ground_leg(day, listings)

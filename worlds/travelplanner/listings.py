@@ -1,4 +1,4 @@
-"""The benchmark's closed world (its paper calls it the sandbox): its tables, searches, and the evaluator's look-ups."""
+"""The benchmark's closed world (the paper's sandbox): its tables, their searches, and the evaluator's look-ups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from lab.machine.faults import MissingData
 
-# Of each table's file: column -> field.
+# Table -> column of its file -> field.
 COLUMNS: dict[str, dict[str, str]] = {
     "flights": {
         "Flight Number": "number", "Price": "price", "DepTime": "departs", "ArrTime": "arrives",
@@ -42,12 +42,12 @@ READERS: dict[Any, Callable[[str], Any]] = {  # by a field's type
     "tuple[str, ...]": lambda text: tuple(re.split(r",\s*", text)),
 }
 SELF_DRIVING, TAXI = "self-driving", "taxi"
-DOLLARS_A_KM = {SELF_DRIVING: 0.05, TAXI: 1.0}  # a vehicle; the benchmark's own rates
+DOLLARS_A_KM = {SELF_DRIVING: 0.05, TAXI: 1.0}  # per vehicle; the benchmark's own rates
 
 
 @dataclass(frozen=True, slots=True)
 class Flight:
-    """A flight of one date. price: dollars a person. miles is None where the source does not say."""
+    """A flight on one date. price: dollars per person. miles: None if the source does not have it."""
 
     number: str
     price: int
@@ -62,7 +62,7 @@ class Flight:
 
 @dataclass(frozen=True, slots=True)
 class Accommodation:
-    """A room or home. price: dollars a night and unit; occupancy: the most people a unit holds."""
+    """A room or home. price: dollars per night and unit; occupancy: most people per unit."""
 
     name: str
     room_type: str
@@ -76,7 +76,7 @@ class Accommodation:
 
 @dataclass(frozen=True, slots=True)
 class Restaurant:
-    """A restaurant. average_cost: dollars a person and meal."""
+    """A restaurant. average_cost: dollars per person and meal."""
 
     name: str
     city: str
@@ -85,10 +85,10 @@ class Restaurant:
     rating: float
 
 
-# Only `name` and `city` are looked up by the evaluator; the rest is what the official search tool shows.
+# The evaluator uses only `name` and `city`; the official search tool shows all fields.
 @dataclass(frozen=True, slots=True)
 class Attraction:
-    """A sight; entry is free in this benchmark."""
+    """An attraction; entry is free in this benchmark."""
 
     name: str
     latitude: float
@@ -101,7 +101,7 @@ class Attraction:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """A row of the distance matrix, as printed; both texts are empty where the matrix has no way."""
+    """A row of the distance matrix, as text; duration and distance are "" if the matrix has no drive."""
 
     org: str
     dest: str
@@ -110,13 +110,13 @@ class Distance:
 
     @property
     def km(self) -> float:
-        """Kilometres, from text like "1,144 km"; raises ValueError for a row without a way."""
+        """Kilometres, from text like "1,144 km". Raises ValueError for a row without a drive."""
         return float(self.distance.replace("km", "").replace(",", ""))
 
     @property
     def usable(self) -> bool:
-        """Whether the benchmark computes a cost: not for missing ways, nor for those of a day or more."""
-        # "1 day 3 hours" is how the matrix writes a long drive; the official tool answers it with no cost.
+        """Whether the benchmark computes a cost: not for missing drives, nor for drives of a day or more."""
+        # The matrix writes a long drive as "1 day 3 hours"; the official tool gives no cost for it.
         return bool(self.duration and self.distance) and "day" not in self.duration
 
 
@@ -127,16 +127,16 @@ KINDS = {
 
 
 def read_table(name: str, records: Iterable[Mapping[str, str]]) -> list[Any]:
-    """The typed rows of a table. name: a key of COLUMNS. records: of its file."""
+    """The typed rows of a table. name: a key of COLUMNS. records: the rows of its file."""
     columns = {field: column for column, field in COLUMNS[name].items()}
     readers = [(columns[field.name], READERS[field.type]) for field in fields(KINDS[name])]
     return [KINDS[name](*[read(record.get(column, "")) for column, read in readers]) for record in records]
 
 
 def read_flights(folder: Path) -> list[Flight]:
-    """The flights of `flights.csv.gz`, then the priced ones of `flights_recovered.csv` where that file exists."""
+    """The flights of `flights.csv.gz`, then those with a price in `flights_recovered.csv`, if that file exists."""
     flights = read_table("flights", rows(folder / "flights.csv.gz"))
-    # Flights known second-hand, from published tool logs. One that came without a price cannot be charged.
+    # Flights recovered from published tool logs; without a price they cannot be charged.
     recovered = folder / "flights_recovered.csv"
     if recovered.exists():
         flights += read_table("flights", (row for row in rows(recovered) if row["Price"]))
@@ -145,7 +145,7 @@ def read_flights(folder: Path) -> list[Flight]:
 
 def read_accommodations(folder: Path) -> list[Accommodation]:
     """The accommodations without an empty cell; the benchmark never offers the others."""
-    # As `dropna` does in the official loader: 4,285 of 5,047 rows are left.
+    # Like `dropna` in the official loader: 4,285 of 5,047 rows remain.
     return read_table("accommodations", (row for row in rows(folder / "accommodations.csv.gz") if all(row.values())))
 
 
@@ -158,7 +158,7 @@ def read_city_states(folder: Path) -> dict[str, str]:
 
 
 def read_known_route_days(folder: Path) -> frozenset[tuple[str, str, str]] | None:
-    """The (origin, destination, date) whose flights are all in the table; None, without the file, means all are."""
+    """Each (origin, destination, date) whose flights are all in the table; None (no file) means all are."""
     path = folder / "flight_route_days.csv.gz"
     if not path.exists():
         return None
@@ -166,7 +166,7 @@ def read_known_route_days(folder: Path) -> frozenset[tuple[str, str, str]] | Non
 
 
 def rows(path: Path) -> Iterator[dict[str, str]]:
-    """The rows of a CSV file, gzipped if its name says so. Names may hold line breaks inside quotes."""
+    """The rows of a CSV file, gzipped if its name ends in ".gz". Quoted names may have line breaks."""
     require(path)
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8", newline="") as text:
@@ -174,7 +174,7 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def require(path: Path) -> None:
-    """Raise MissingData, with the line that gets the file, if it is not there."""
+    """Raise MissingData, with the command that fetches the file, if it does not exist."""
     if not path.exists():
         raise MissingData(
             f"TravelPlanner's {path.name} is not in {path.parent}. "
@@ -184,7 +184,7 @@ def require(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """A drive between two cities. cost: dollars a vehicle, cut to whole dollars as the benchmark does."""
+    """A drive between two cities. cost: dollars per vehicle, truncated to whole dollars as in the benchmark."""
 
     org: str
     dest: str
@@ -196,10 +196,10 @@ class Leg:
 
 
 class Listings:
-    """Tables with an index for every question that an agent, the evaluator or the expert asks.
+    """The tables, with an index for every query of agents, the evaluator and the expert.
 
-    Searches keep the table's order. Look-ups by name follow the benchmark's evaluator: a case-sensitive part of the
-    name, with the exact city. `known_route_days`: the route-days whose flights are all present; None means all are.
+    Searches keep the table's order. Look-ups by name follow the benchmark's evaluator: a case-sensitive substring of
+    the name, with the exact city. known_route_days: the route-days whose flights are all present; None means all are.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class Listings:
     ) -> None:
         flights = tuple(flights)
         self._flights = grouped(flights, lambda row: (row.org, row.dest, row.date))
-        # Two indexes, since the evaluator asks two questions: a price by number alone, existence by number and route.
+        # Two indexes for the evaluator: prices are found by number alone, existence by number and route.
         self._flight_by_number = first_of(flights, lambda row: row.number)
         self._flight_routes = {(row.number, row.org, row.dest) for row in flights}
         self._accommodations = grouped(accommodations, lambda row: row.city)
@@ -227,7 +227,7 @@ class Listings:
 
     @classmethod
     def load(cls, folder: Path) -> Listings:
-        """The official  folder: the data folder that holds `travelplanner/`. Raises MissingData."""
+        """Read all tables. folder: the data folder that has `travelplanner/`. Raises MissingData."""
         files, names = Path(folder) / "travelplanner", ("restaurants", "attractions", "distance")
         restaurants, attractions, distances = (read_table(name, rows(files / f"{name}.csv.gz")) for name in names)
         return cls(
@@ -254,7 +254,10 @@ class Listings:
         return self._attractions.get(city, ())
 
     def ground(self, org: str, dest: str, mode: str) -> Leg | None:
-        """The drive by "self-driving" or "taxi"; None where the matrix has no way or one of a day or more."""
+        """The drive by "self-driving" or "taxi"; None if the matrix has none, or one of a day or more.
+
+        Raises ValueError for another mode.
+        """
         if mode not in DOLLARS_A_KM:
             raise ValueError(f"mode={mode!r}; choose one of {', '.join(map(repr, DOLLARS_A_KM))}")
         row = self._distances.get((org, dest))
@@ -274,7 +277,7 @@ class Listings:
         return self._states.get(city)
 
     def flight(self, number: str) -> Flight | None:
-        """The first flight of that number, whatever its route and date."""
+        """The first flight with this number, on any route and date."""
         return self._flight_by_number.get(number)
 
     def has_flight(self, number: str, org: str, dest: str) -> bool:
@@ -284,7 +287,7 @@ class Listings:
         """Whether every flight of the route on that date is in the table, so that an unlisted one does not exist."""
         return self._known_route_days is None or (org, dest, date) in self._known_route_days
 
-    # A part of a name fits: "Inn" finds every name with these letters, and the evaluator takes the table's first one.
+    # A substring matches: "Inn" finds every name with these letters, and the evaluator uses the table's first one.
     def accommodations_named(self, name: str, city: str) -> list[Accommodation]:
         return [row for row in self.accommodations(city) if name in row.name]
 

@@ -1,7 +1,7 @@
-"""Fetching TravelPlanner's official files, and converting them to the compact layout that the loaders read.
+"""Downloads TravelPlanner's official files and converts them to the compact layout that the loaders read.
 
-All tables stay as they are, but for flights: of the nearly four million rows only the routes that some query can use
-are kept, on all dates. A route-day of a query that keeps none is recorded as known to be empty.
+All tables stay as they are, except flights: of nearly four million rows only those on routes that some query can use
+are kept, on all dates. A query's route-day without flights is recorded as known to be empty.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lab.machine.files import write_atomically
 from worlds.travelplanner.listings import COLUMNS
 from worlds.travelplanner.tasks import SPLITS
 
-# Compact name to the official file's place under `database/`.
+# Compact name -> path of the official file under `database/`.
 SOURCES = {
     "flights": "flights/clean_Flights_2022.csv",
     "accommodations": "accommodations/clean_accommodations_2022.csv",
@@ -38,13 +38,13 @@ SOURCES = {
 NUMBERS = ("days", "visiting_city_number", "people_number", "budget")
 TEXTS = ("org", "dest", "query", "level")
 REFERENCE_CITY = re.compile(r"(?:Attractions|Restaurants|Accommodations) in (.+)")
-# The benchmark's own public places: its dataset on the Hugging Face hub, and the database archive that the README of
+# The benchmark's own public addresses: its dataset on the Hugging Face hub, and the database archive that the README of
 # the repository OSU-NLP-Group/TravelPlanner links to.
 QUERIES_URL = "https://huggingface.co/datasets/osunlp/TravelPlanner/resolve/main/{split}.csv"
 DATABASE_URL = (
     "https://drive.usercontent.google.com/download?id=1pF1Sw6pBmq2sFkJvm-LzJOqrmfWoQgxE&export=download&confirm=t"
 )
-# Rows of the official files as published, by the name of the compact file; flights before the unused routes go.
+# Numbers of rows in the official files, by the name of the compact file; flights include unused routes.
 OFFICIAL_ROWS = {
     "flights": 3_827_360, "accommodations": 5047, "restaurants": 9551, "attractions": 5302, "distance": 17_602,
     "city_state": 312, "train": 45, "validation": 180,
@@ -56,10 +56,10 @@ NEEDED = (
 
 
 def convert(raw_folder: Path, out_folder: Path, report: Report = lambda line: None) -> dict[str, int]:
-    """Write the compact files and return the official files' numbers of rows, by compact name and split.
+    """Write the compact files; returns the official files' numbers of rows, by compact name and split.
 
-    raw_folder: holds `database/` with the files of `SOURCES`, and `train.csv` and `validation.csv`.
-    Raises FileNotFoundError, or UnexpectedData if a file is not of the official shape.
+    raw_folder: has `database/` with the files of `SOURCES`, and `train.csv` and `validation.csv`.
+    Raises FileNotFoundError, or UnexpectedData if a file lacks columns of the official one.
     """
     database, counts = raw_folder / "database", dict[str, int]()
     needed = (*TEXTS, *NUMBERS, "date", "local_constraint")
@@ -71,7 +71,8 @@ def convert(raw_folder: Path, out_folder: Path, report: Report = lambda line: No
                       for record in records]  # fmt: skip
         write_lines(out_folder / f"queries_{split}.jsonl.gz", records)
         write_lines(
-            out_folder / f"reference_{split}.jsonl.gz", filter(lambda r: r["reference_information"], references)
+            out_folder / f"reference_{split}.jsonl.gz",
+            filter(lambda record: record["reference_information"], references),
         )
         counts[split] = len(records)
         queries += records
@@ -81,7 +82,7 @@ def convert(raw_folder: Path, out_folder: Path, report: Report = lambda line: No
     counts["city_state"] = len(city_states)
     for name in ("accommodations", "restaurants", "attractions", "distance"):
         report(f"converting {SOURCES[name]}")
-        # The cost of a drive is kept, although it is computed.
+        # The official cost of a drive is kept, although ours is computed.
         columns = ["origin", "destination", "cost", "duration", "distance"] if name == "distance" else [*COLUMNS[name]]
         rows = list(table(database / SOURCES[name], columns))
         # Accommodations keep all columns: the benchmark drops rows with an empty cell in any of them.
@@ -93,7 +94,7 @@ def convert(raw_folder: Path, out_folder: Path, report: Report = lambda line: No
 
 
 def query_record(idx: int, row: Mapping[str, str]) -> dict[str, Any]:
-    """A query of an official CSV, whose lists and objects are Python literals, which are no JSON."""
+    """A query of an official CSV, whose lists and objects are Python literals instead of JSON."""
     constraint = ast.literal_eval(row["local_constraint"])
     record: dict[str, Any] = {"idx": idx} | {key: row[key] for key in TEXTS}
     record |= {key: int(row[key]) for key in NUMBERS} | {"date": ast.literal_eval(row["date"])}
@@ -102,56 +103,59 @@ def query_record(idx: int, row: Mapping[str, str]) -> dict[str, Any]:
     }
     if row.get("annotated_plan"):
         plan = ast.literal_eval(row["annotated_plan"])
-        # Some releases put the days last in a list that begins with the query.
+        # In some releases the days are the last item of a list that begins with the query.
         record["annotated_plan"] = plan[-1] if plan and isinstance(plan[-1], list) else list(plan)
     reference = ast.literal_eval(row["reference_information"]) if row.get("reference_information") else []
-    described = (REFERENCE_CITY.fullmatch(entry["Description"]) for entry in reference)
-    cities = list(dict.fromkeys(match[1] for match in described if match))
+    matches = (REFERENCE_CITY.fullmatch(entry["Description"]) for entry in reference)
+    cities = list(dict.fromkeys(match[1] for match in matches if match))
     return record | {"reference_information": reference, "ref_cities": cities, "fields_from": "published record"}
 
 
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-    # mtime=0 keeps the time out of the file, so that the same records give the same bytes.
+    # mtime=0: no timestamp, so that the same records give the same bytes.
     write_atomically(path, gzip.compress(text.encode("utf-8"), mtime=0))
 
 
 def write_flights(
     source: Path, queries: Sequence[Mapping[str, Any]], city_states: Mapping[str, str], folder: Path
 ) -> int:
-    """The flights of the routes that some query can use, and the route-days that are known thereby."""
+    """Write the flights on routes that some query can use, and the route-days whose flights are now all known.
+
+    Returns the number of rows in the official table.
+    """
     route_days = usable_route_days(queries, city_states)
     routes = {(org, dest) for org, dest, _ in route_days}
-    seen: Counter[tuple[str, str, str]] = Counter()
-    kept, total = [], 0
+    counts: Counter[tuple[str, str, str]] = Counter()
+    usable, total = [], 0
     for row in table(source, [*COLUMNS["flights"]]):
         total += 1
         org, dest = row["OriginCityName"], row["DestCityName"]
         if (org, dest) in routes:
-            kept.append(row)
-            seen[org, dest, row["FlightDate"]] += 1
-    write_table(folder / "flights.csv.gz", [*COLUMNS["flights"]], kept)
+            usable.append(row)
+            counts[org, dest, row["FlightDate"]] += 1
+    write_table(folder / "flights.csv.gz", [*COLUMNS["flights"]], usable)
     columns = ("OriginCityName", "DestCityName", "FlightDate", "n_flights", "source")
-    known = [dict(zip(columns, (*day, seen[day], "official table"), strict=True)) for day in sorted(route_days)]
-    write_table(folder / "flight_route_days.csv.gz", columns, known)
+    days = [dict(zip(columns, (*day, counts[day], "official table"), strict=True)) for day in sorted(route_days)]
+    write_table(folder / "flight_route_days.csv.gz", columns, days)
     return total
 
 
 def usable_route_days(
     queries: Iterable[Mapping[str, Any]], city_states: Mapping[str, str]
 ) -> set[tuple[str, str, str]]:
-    """Every (origin, destination, date) between a query's origin and the cities it may visit, on its dates."""
-    found: set[tuple[str, str, str]] = set()
+    """Every (origin, destination, date) among a query's origin and the cities that it may visit, on its dates."""
+    route_days: set[tuple[str, str, str]] = set()
     for query in queries:
-        inside = [city for city, state in city_states.items() if state == query["dest"]]
-        # `dest` is a city for 3 days, and a state for 5 and 7, of which any two cities may be visited in a row.
-        stops = {query["org"], *(inside if query["days"] > 3 else [query["dest"]])}
-        found |= {(*route, date) for route in permutations(stops, 2) for date in query["date"]}
-    return found
+        state_cities = [city for city, state in city_states.items() if state == query["dest"]]
+        # `dest` is a city for 3 days; for 5 and 7 it is a state, of which any two cities may be visited in a row.
+        stops = {query["org"], *(state_cities if query["days"] > 3 else [query["dest"]])}
+        route_days |= {(*route, date) for route in permutations(stops, 2) for date in query["date"]}
+    return route_days
 
 
 def table(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
-    """The rows of an official CSV file; raises UnexpectedData if one of `columns` is missing."""
+    """The rows of an official CSV file. Raises UnexpectedData if one of `columns` is missing."""
     with open(path, encoding="utf-8", newline="") as text:
         reader = csv.DictReader(text)
         missing = [column for column in columns if column not in (reader.fieldnames or ())]
@@ -161,7 +165,7 @@ def table(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> int:
-    """A gzipped CSV file of the columns given; the number of rows."""
+    """Write the given columns to a gzipped CSV file; returns the number of rows."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
@@ -186,7 +190,7 @@ def fetch(folder: Path, report: Report) -> None:
         fetch_once(QUERIES_URL.format(split=split), raw / f"{split}.csv", report)
     fetch_once(DATABASE_URL, raw / "database.zip", report)
     unpack(raw / "database.zip", raw, report)
-    # Converted apart and moved only when checked, so that `present` never sees half a conversion or another's data.
+    # Converted in a separate folder and moved once checked, so that `present` never sees partial or other data.
     check_rows(convert(raw, raw / "converted", report))
     for path in (raw / "converted").iterdir():
         path.replace(folder / path.name)
@@ -194,7 +198,7 @@ def fetch(folder: Path, report: Report) -> None:
 
 
 def unpack(archive: Path, folder: Path, report: Report) -> None:
-    """Take the needed files out of the database archive, wherever in it they lie."""
+    """Extract the needed files from the database archive, in whatever folder of it they are."""
     if not zipfile.is_zipfile(archive):
         archive.unlink()
         raise UnexpectedData(
@@ -215,14 +219,14 @@ def unpack(archive: Path, folder: Path, report: Report) -> None:
 
 
 def check_rows(counts: dict[str, int]) -> None:
-    """Raise UnexpectedData unless every official file had its published number of rows."""
-    wrong = [
+    """Raise UnexpectedData unless every official file has its published number of rows."""
+    differences = [
         f"{name} has {counts[name]:,} rows, not {rows:,}"
         for name, rows in OFFICIAL_ROWS.items()
         if counts[name] != rows
     ]
-    if wrong:
-        raise UnexpectedData("the official files are not those this suite was made for: " + "; ".join(wrong))
+    if differences:
+        raise UnexpectedData("the official files are not those this suite was made for: " + "; ".join(differences))
 
 
 DATASET = Dataset(

@@ -1,7 +1,7 @@
-"""Strict validation of a plan: the faults that an honest reader sees and the official evaluator may let pass.
+"""Strict validation of a plan: finds faults that the official evaluator may accept.
 
-The official checks have gaps (see `itinerary` and `commonsense`): null meals, text hidden behind the last semicolon,
-names that fit by accident, flights of another day. Here every item must be exactly one row of the listings.
+The official checks have gaps (see `itinerary` and `commonsense`): null meals, text after the last semicolon, names that
+match by accident, flights of another day. Here every item has to be exactly one row of the listings.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from worlds.travelplanner.tasks import TripTask
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A day with the exact rows that its items name; None or absent where they name none."""
+    """A day with the exact rows that its items name. way, place, a meal's row: None if there is no such row."""
 
     day: Day
     way: Flight | Leg | None
@@ -44,7 +44,7 @@ class Reading:
 
 
 def strict_faults(task: TripTask, plan: Any, listings: Listings) -> list[str]:
-    """Everything wrong with a plan, one sentence a fault; empty for an honest plan. Never raises for a bad plan."""
+    """All faults of a plan, one sentence each; empty for an honest plan. Never raises for a bad plan."""
     try:
         days = days_read(plan or [], task.days)
         malformed = [fault for day in days for fault in form_faults(day)]
@@ -54,7 +54,7 @@ def strict_faults(task: TripTask, plan: Any, listings: Listings) -> list[str]:
         return malformed
     readings = [read(task, day, listings) for day in days]
     faults = list(route_faults(task, days, listings))
-    planned = sum(bool(record) for record in plan or ())  # all of the plan, where the evaluator reads its first days
+    planned = sum(bool(record) for record in plan or ())  # counts all days; the evaluator reads only the first ones
     if planned != task.days:
         faults.insert(0, f"the plan has {planned} days, the query asks for {task.days}")
     for reading in readings:
@@ -83,14 +83,14 @@ def read(task: TripTask, day: Day, listings: Listings) -> Reading:
 
 
 def exact(rows_named: Any, text: str) -> Any | None:
-    """The first row whose whole name and city the text gives, spaces at the ends aside."""
+    """The first row whose full name and city the text gives, ignoring spaces at the ends; None if there is none."""
     name, city = name_and_city(text)
-    # Of a name with line breaks the benchmark's own reader keeps only the last line.
+    # The benchmark's own reader keeps only the last line of a name with line breaks.
     return next((row for row in rows_named(name, city) if row.name.rsplit("\n", 1)[-1].strip() == name), None)
 
 
 def exact_way(task: TripTask, day: Day, listings: Listings) -> Flight | Leg | None:
-    """The flight of the day's own date, or the drive, that the transportation text names."""
+    """The drive, or the flight on the day's own date, that the transportation text names; None if it does not exist."""
     text, route = day.text("transportation"), route_in(day.text("transportation"))
     means = vehicle(text)
     if route is None or means is None:
@@ -105,21 +105,21 @@ def exact_way(task: TripTask, day: Day, listings: Listings) -> Flight | Leg | No
 
 
 def route_faults(task: TripTask, days: Sequence[Day], listings: Listings) -> Iterator[str]:
-    """A plan must lead from the origin through the asked cities and back, each day starting where the last ended."""
-    here = task.org
+    """The trip leads from the origin through the requested cities and back; each day starts where the last ended."""
+    location = task.org
     for day in days:
-        if day.cities[0] != here:
-            yield f"day {day.number} starts in {day.cities[0]!r}, but the day before ends in {here!r}"
-        here = day.cities[-1]
-    if here != task.org:
-        yield f"the trip ends in {here!r}, not in {task.org}"
+        if day.cities[0] != location:
+            yield f"day {day.number} starts in {day.cities[0]!r}, but the day before ends in {location!r}"
+        location = day.cities[-1]
+    if location != task.org:
+        yield f"the trip ends in {location!r}, not in {task.org}"
     visited = list(dict.fromkeys(city for day in days for city in day.cities if city != task.org))
     if len(visited) != task.visiting_city_number:
         yield f"the plan visits {len(visited)} cities, the query asks for {task.visiting_city_number}"
     for city in visited:
-        # `dest` is a city for 3 days, which the official check never compares, and a state for 5 and 7.
-        where = city if task.days == 3 else listings.state_of(city)
-        if where != task.dest:
+        # `dest` is a city for 3 days, which the official check never compares; for 5 and 7 it is a state.
+        region = city if task.days == 3 else listings.state_of(city)
+        if region != task.dest:
             yield (
                 f"{city!r} is not the destination {task.dest}"
                 if task.days == 3
@@ -169,7 +169,7 @@ def sight_faults(day: Day, listings: Listings) -> Iterator[str]:
 
 
 def stay_faults(task: TripTask, readings: Sequence[Reading]) -> Iterator[str]:
-    """A room in the right city for every night, for long enough."""
+    """Every night needs an accommodation in the right city, and every stay its minimum number of nights."""
     for reading in readings:
         day, text, place = reading.day, reading.day.text("accommodation"), reading.place
         if not text and day.number < task.days:
@@ -185,30 +185,30 @@ def stay_faults(task: TripTask, readings: Sequence[Reading]) -> Iterator[str]:
 
 
 def repeats(readings: Sequence[Reading]) -> Iterator[str]:
-    """Restaurants and attractions that occur twice, however they are written."""
-    # By row, so that a restaurant counts as the same one however its name is written.
+    """Restaurants and attractions that occur more than once."""
+    # Restaurants are compared by row, so that their spelling does not matter.
     meals = Counter((row.name, row.city) for reading in readings for _, row in reading.meals if row)
     sights = Counter(name_and_city(item) for reading in readings for item in reading.day.attractions)
-    for (name, city), times in (meals + sights).items():
-        if times > 1:
-            yield f"{name!r} in {city} is visited {times} times"
+    for (name, city), count in (meals + sights).items():
+        if count > 1:
+            yield f"{name!r} in {city} is visited {count} times"
 
 
 def wish_faults(task: TripTask, readings: Sequence[Reading]) -> Iterator[str]:
-    """What the query asks for, judged on the exact rows."""
+    """Violations of the query's constraints, judged on the exact rows."""
     for place in dict.fromkeys(reading.place for reading in readings if reading.place):
         if task.house_rule and forbids(place, task.house_rule):
             yield f"{place.name!r} does not allow {task.house_rule}"
         if task.room_type and not has_room_type(place, task.room_type):
             yield f"{place.name!r} is a {place.room_type!r}, but the query asks for {task.room_type!r}"
-    eaten = [row for reading in readings for _, row in reading.meals if row and row.city != task.org]
-    for wanted in task.cuisines:
-        if not any(wanted in row.cuisines for row in eaten):
-            yield f"no meal away from {task.org} offers {wanted}"
-    used = {vehicle(reading.day.text("transportation")) for reading in readings} - {None}
-    if RULED_OUT.get(task.transportation or "") in used:
+    restaurants = [row for reading in readings for _, row in reading.meals if row and row.city != task.org]
+    for cuisine in task.cuisines:
+        if not any(cuisine in row.cuisines for row in restaurants):
+            yield f"no meal away from {task.org} offers {cuisine}"
+    means = {vehicle(reading.day.text("transportation")) for reading in readings} - {None}
+    if RULED_OUT.get(task.transportation or "") in means:
         yield f"the plan uses {RULED_OUT[task.transportation or '']}, but the query asks for {task.transportation}"
-    if SELF_DRIVING in used and used & {"flight", TAXI}:
+    if SELF_DRIVING in means and means & {"flight", TAXI}:
         yield "the plan mixes self-driving with flights or taxis, which leaves the car behind"
     total = exact_cost(task, readings)
     if total > task.budget:

@@ -12,8 +12,8 @@ from typing import Any
 from lab.machine.faults import MissingData
 
 SPLITS = ("train", "validation")
-MADE = "made-"  # begins the ids and splits of synthetic queries
-# How synthetic queries word what they ask for.
+MADE = "made-"  # prefix of the ids and splits of synthetic queries
+# Constraint -> its wording in synthetic queries.
 ROOM_PHRASES = {
     "entire room": "places all to ourselves", "private room": "private rooms", "shared room": "shared rooms",
     "not shared room": "rooms that are not shared with others",
@@ -23,11 +23,11 @@ WAY_PHRASES = {"no flight": "not to fly", "no self-driving": "not to drive ourse
 
 @dataclass(frozen=True, slots=True)
 class TripTask:
-    """One query: what an agent may know of it. The annotated plans of the train split live in `expert`.
+    """One query, as far as an agent may know it. The annotated plans of the train split are in `expert`.
 
-    dest: a city for 3 days, a state for 5 and 7. dates: one ISO date a day. budget: dollars for the whole party.
-    house_rule, room_type, transportation: None where the query does not ask; cuisines: empty where it does not.
-    ref_cities: the cities of the benchmark's reference information, in travel order; empty where unknown.
+    dest: a city for 3 days, a state for 5 and 7. dates: one ISO date per day. budget: dollars for the whole party.
+    house_rule, room_type, transportation: None if the query does not set them; cuisines: empty if it does not.
+    ref_cities: the cities of the benchmark's reference information, in travel order; empty if unknown.
     """
 
     id: str
@@ -51,8 +51,8 @@ class TripTask:
     @property
     def hard_constraints(self) -> int:
         """How many hard constraints the query sets; the budget is always one of them."""
-        # The official denominators, 105 and 420, come out when this is summed over the splits' 45 and 180 queries.
-        return 1 + sum(bool(asked) for asked in (self.house_rule, self.cuisines, self.room_type, self.transportation))
+        # Summed over the splits' 45 and 180 queries, this gives the official denominators, 105 and 420.
+        return 1 + sum(bool(value) for value in (self.house_rule, self.cuisines, self.room_type, self.transportation))
 
 
 def task_id(split: str, idx: int) -> str:
@@ -63,14 +63,14 @@ def task_id(split: str, idx: int) -> str:
 def load_tasks(split: str, folder: Path, prefix: str = "") -> list[TripTask]:
     """The queries of a split in the official order.
 
-    folder: the data folder that holds `travelplanner/`. prefix: begins their ids and splits. Raises MissingData if the
-    file is absent, ValueError for another split.
+    folder: the data folder that has `travelplanner/`. prefix: of their ids and splits. Raises MissingData if the file
+    is absent, ValueError for another split.
     """
     return [task_from_record(record, prefix + split) for record in query_records(split, folder)]
 
 
 def query_records(split: str, folder: Path) -> list[dict[str, Any]]:
-    """The raw records of a split's query file, annotated plans included where the split has them."""
+    """The raw records of a split's query file, with annotated plans if the split has them."""
     if split not in SPLITS:
         raise ValueError(f"TravelPlanner has no split {split!r} here; choose one of {', '.join(SPLITS)}")
     path = Path(folder) / "travelplanner" / f"queries_{split}.jsonl.gz"

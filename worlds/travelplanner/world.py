@@ -1,12 +1,12 @@
-"""The TravelPlanner world: the benchmark's search tools, and a desk that looks over a draft itinerary.
+"""The TravelPlanner world: the benchmark's search tools, and a tool that reports facts about a draft itinerary.
 
     FlightSearch[A, B, 2022-03-16]   AccommodationSearch[City]   RestaurantSearch[City]   AttractionSearch[City]
     GoogleDistanceMatrix[A, B, self-driving]   CitySearch[State]
-    Check[{"slots": [[2, "lunch"]], "draft": [...]}]   what the listings say of these slots, and the draft's cost
-    Submit[[...]]                                      hand in an itinerary; ends the episode
+    Check[{"slots": [[2, "lunch"]], "draft": [...]}]   the listings' rows of these slots, and the draft's cost
+    Submit[[...]]                                      submit an itinerary; ends the episode
 
-A draft is a plan in the benchmark's submission format. The desk reports facts of the benchmark's tables and its cost
-arithmetic. It does not judge: verdicts are the evaluator's, and only the score of a submission comes from there.
+A draft is a plan in the benchmark's submission format. `Check` reports facts from the benchmark's tables and its cost
+arithmetic. It does not judge: only the score of a submission comes from the evaluator.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from worlds.travelplanner.listings import SELF_DRIVING, TAXI, Listings
 from worlds.travelplanner.tasks import TripTask
 
 ACTION = re.compile(r"\s*(\w+)\[(.*)\]\s*", re.DOTALL)  # a draft in JSON may have line breaks
-EMPTY = "-"  # an empty slot, as the benchmark's own plans write it
+EMPTY = "-"  # an empty slot in the benchmark's own plans
 
 
 class TravelPlanner(World):
-    """A `worlds.base.World` over listings and tasks. Keeps the open task and nothing else.
+    """A `worlds.base.World` over listings and tasks. Its only state is the open task.
 
-    data: "official" or "synthetic". splits: the names that `tasks` takes.
+    data: "official" or "synthetic". splits: the names that `tasks` accepts.
     """
 
     def __init__(self, listings: Listings, tasks: Mapping[str, Sequence[TripTask]], data: str = "synthetic") -> None:
@@ -60,18 +60,18 @@ class TravelPlanner(World):
         }
 
     def tasks(self, split: str) -> Sequence[TripTask]:
-        """The tasks of a split, in the order of their ids. Raises ValueError naming the splits there are."""
+        """The tasks of a split, in the order of their ids. Raises ValueError naming the known splits for another."""
         if split not in self._tasks:
             raise ValueError(f"TravelPlanner has no split {split!r} here; choose one of {', '.join(self._tasks)}")
         return self._tasks[split]
 
     def reset(self, task: TripTask) -> Step:
-        """Open a task; the answer is the query."""
+        """Open a task. The text is the query."""
         self._task = task
         return Step(task.goal)
 
     def step(self, action: str) -> Step:
-        """Carry out an action; what is not understood gets a refusal that lists the actions."""
+        """Take an action; an unknown one gets a refusal that lists the actions."""
         if self._task is None:
             return Step("No task is open at this desk.", done=True, facts={"refused": action})
         match = ACTION.fullmatch(action)
@@ -81,11 +81,11 @@ class TravelPlanner(World):
         return answer or Step(refusal, facts={"refused": action})
 
     def apart(self) -> TravelPlanner:
-        """Another desk over the same listings, with no task open: for episodes that are played side by side."""
+        """Another world over the same listings, without an open task, for a parallel episode."""
         return TravelPlanner(self.listings, self._tasks, self.data)
 
     def close(self) -> None:
-        """Nothing to close: the tables are in memory."""
+        """End the episode; the tables stay in memory."""
         self._task = None
 
     def _search_flights(self, task: TripTask, text: str) -> Step | None:
@@ -117,7 +117,7 @@ class TravelPlanner(World):
         return Step("\n".join(lines), facts=facts)
 
     def _facts(self, task: TripTask, days: Sequence[Day], slots: Sequence[tuple[int, str]]) -> dict[str, Any]:
-        """Facts about some slots, and about the whole draft: its cost, ways of travel, cuisines, empty slots."""
+        """Facts about some slots, and about the whole draft: its cost, means of travel, cuisines, empty slots."""
         entries = []
         for day, slot in ((days[number - 1], slot) for number, slot in slots if 1 <= number <= len(days)):
             text = day.text(slot)
@@ -135,7 +135,7 @@ class TravelPlanner(World):
         }
 
     def _row(self, day: Day, slot: str) -> dict[str, Any] | None:
-        """The table's row behind a slot, as the evaluator resolves it; of several attractions the first one's.
+        """The table row of a slot, as the evaluator finds it; for several attractions, the first one's row.
 
         None if there is none, or if one of several attractions has none.
         """
@@ -158,15 +158,15 @@ class TravelPlanner(World):
     def _submit(self, task: TripTask, text: str) -> Step | None:
         try:
             plan = json.loads(text)
-        except (ValueError, RecursionError):  # the parser recurses: thousands of opening brackets are an answer, too
+        except (ValueError, RecursionError):  # the parser recurses, so thousands of opening brackets overflow the stack
             return None
-        # The score alone goes out: the evaluator's reasons would tell a later trial what to change.
+        # Only the score is returned: the evaluator's reasons would tell a later trial what to change.
         verdict = evaluate(task, plan, self.listings)
         return Step("The itinerary is handed in.", score=float(verdict.final), done=True)
 
 
 def blank_draft(task: TripTask) -> list[dict[str, Any]]:
-    """A draft of a task with nothing in it."""
+    """An empty draft for a task."""
     return [{"days": day, "current_city": EMPTY} | dict.fromkeys(SLOTS, EMPTY) for day in range(1, task.days + 1)]
 
 
@@ -180,10 +180,10 @@ def _row_text(row: Mapping[str, Any] | None) -> str:
 
 
 def _repeated(days: Sequence[Day], slot: str, text: str) -> bool:
-    """Whether a meal, or one of the sights, stands in the draft more than once."""
+    """Whether a slot's meal, or one of its attractions, occurs in the draft more than once."""
     slots = MEALS if slot in MEALS else ("attraction",)
     if slot not in (*MEALS, "attraction"):
         return False
     # By text, as the official check compares; `split(";")` without a semicolon gives a meal's text itself.
-    written = [item for day in days for name in slots for item in day.text(name).split(";") if item]
-    return any(written.count(item) > 1 for item in text.split(";") if item)
+    items = [item for day in days for name in slots for item in day.text(name).split(";") if item]
+    return any(items.count(item) > 1 for item in text.split(";") if item)

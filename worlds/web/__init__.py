@@ -4,13 +4,13 @@
     for hit in web.search("museums opened in the 1990s"):
         print(hit.title, hit.url, web.scrape(hit.url).error)
 
-`Serper` does the same on the web at large, for those with a key.
+`Serper` does the same on the real web; it needs a key.
 
-    protocol    the two verbs, search and scrape, and what they bring
-    tables      list pages: what their tables are about, and their columns
-    site        the pages, those that cannot be read or mislead among them
-    reading     HTML as Markdown
-    serper      the web at large
+    protocol    the two verbs, search and scrape, and their results
+    tables      list pages: the topics and columns of their tables
+    site        the pages, including those that cannot be read or mislead
+    reading     HTML to Markdown
+    serper      the real web
 """
 
 from lab.lazy import front_door

@@ -1,4 +1,4 @@
-"""Pages read: from HTML to Markdown, without navigation, scripts and footers, by trafilatura."""
+"""Converts pages from HTML to Markdown with trafilatura, without navigation, scripts and footers."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from lab.machine.doctor import INSTALL
 
 LONGEST = 20_000  # characters of a page that an agent gets; more would not fit into a prompt
 LONGEST_TITLE = 300
-MOST_ELEMENTS = 20_000  # of a page for trafilatura, whose time grows with their square: 1 s for a row of so many cells
-LITTLE = 200  # characters; of what seems to have fewer, all text is taken
+MOST_ELEMENTS = 20_000  # larger pages skip trafilatura, whose time is quadratic: 1 s for a table row of so many cells
+LITTLE = 200  # characters; if less is extracted, all text of the page is taken
 
 
 class Read(NamedTuple):
-    """text: Markdown, with tables, cut at LONGEST characters."""
+    """A page's content. text: Markdown with tables, cut at LONGEST characters."""
 
     title: str
     text: str
 
 
 def read(html: str) -> Read:
-    """What a page says; empty for what is no page. Raises ImportError, saying how to install it, if a package lacks."""
+    """Title and text of a page, "" if it has none. Raises ImportError, with the fix, if a package is missing."""
     try:
         import lxml.etree
         import trafilatura
     except ImportError as error:
         raise ImportError(f"Reading pages needs a package: {error}. Install it with: {INSTALL}") from error
     try:
-        # Two trees, since trafilatura takes apart the one that it gets.
-        tree, whole = parsed(html), parsed(html)
+        # Two trees, since trafilatura destroys the one that it gets.
+        tree, second_tree = parsed(html), parsed(html)
     except (lxml.etree.LxmlError, ValueError):  # nothing but blanks and comments
         return Read("", "")
     title = " ".join((tree.findtext(".//title") or "").split())
@@ -36,21 +36,21 @@ def read(html: str) -> Read:
     small = sum(1 for _ in tree.iter()) <= MOST_ELEMENTS
     options: dict[str, Any] = {"output_format": "markdown", "include_tables": True, "favor_recall": True, "fast": True}
     extracted = (trafilatura.extract(tree, **options) if small else "") or ""
-    text = extracted if len(extracted) >= LITTLE else everything(whole) or extracted
+    text = extracted if len(extracted) >= LITTLE else everything(second_tree) or extracted
     return Read(title[:LONGEST_TITLE], text[:LONGEST] + ("\n[the page goes on]" if len(text) > LONGEST else ""))
 
 
 def parsed(html: str) -> Any:
-    """The tree of a page. Raises LxmlError, ValueError for nothing but blanks and comments."""
+    """Parse a page. Raises LxmlError or ValueError if it has only blanks and comments."""
     import lxml.html
 
-    # Without the parser's encoding, lxml guesses one from the bytes.
+    # Without an encoding, lxml would guess one from the bytes.
     parser = lxml.html.HTMLParser(encoding="utf-8")
     return lxml.html.document_fromstring(html.replace("\0", " ").encode("utf-8", "replace"), parser=parser)
 
 
 def everything(tree: Any) -> str:
-    """All text of the body, a line a piece."""
+    """All text of the body, one line per piece."""
     for element in tree.xpath("//script | //style | //head | //nav | //footer"):
         element.drop_tree()
     return "\n".join(piece for piece in map(str.strip, tree.itertext()) if piece)

@@ -1,7 +1,7 @@
-"""The web at large, by Serper's search and scrape (https://serper.dev), with a key in SERPER_API_KEY.
+"""The real web, by Serper's search and scrape (https://serper.dev), with a key in SERPER_API_KEY.
 
-Pages are fetched by Serper's machines, never from here. What the service answers to a page that it cannot read is not
-documented; every answer but those of a key or a rate limit is taken for the page's fault.
+Serper's machines fetch the pages, never this one. Serper does not document its answer to a page that it cannot read, so
+every error except those of the key or a rate limit counts as the page's.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from worlds.web.reading import LONGEST
 
 KEY = "SERPER_API_KEY"
 SEARCH, SCRAPE = "https://google.serper.dev/search", "https://scrape.serper.dev"
-SECONDS = 30.0  # a scrape of a large page takes ten
+SECONDS = 30.0  # timeout; a scrape of a large page takes ten
 MOST = 20_000_000  # bytes of an answer
 TRIES = 3
 
 
 class Refused(Exception):
-    """The service answers that it will not do this; the message says why."""
+    """The service rejects a request; the message says why."""
 
 
 class SameAddress(HTTPRedirectHandler):
-    """No redirect is followed: it would take the key to another host."""
+    """Follows no redirect: that would send the key to another host."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -47,13 +47,13 @@ class Serper:
     def __init__(
         self, key: str = "", search: str = SEARCH, scrape: str = SCRAPE, seconds: float = SECONDS, pause: float = 2.0
     ) -> None:
-        """key: by default SERPER_API_KEY's. search, scrape: addresses. pause: seconds before another try, growing."""
+        """key: default SERPER_API_KEY. search, scrape: addresses. seconds: timeout. pause: before a retry, growing."""
         self._key = key or os.environ.get(KEY, "").strip()
         self.addresses = {"search": search, "scrape": scrape}
         self.seconds, self.pause = seconds, pause
 
     def search(self, query: str, num: int = HITS) -> list[Hit]:
-        """The results of a search, [] for a query that is refused. Raises Unavailable, WorldDied."""
+        """The results of a search, [] if the query is rejected. Raises Unavailable, WorldDied."""
         if not query.strip():
             return []
         try:
@@ -76,12 +76,12 @@ class Serper:
         """Nothing stays open between calls."""
 
     def _ask(self, verb: str, body: dict[str, Any]) -> dict[str, Any]:
-        """What the service answers. Raises Refused; Unavailable for the key; WorldDied where tries were in vain."""
+        """Send a request, with retries. Raises Refused, Unavailable for the key, WorldDied if all tries fail."""
         if not self._key:
             raise Unavailable(f"searching the web needs a key of serper.dev: export {KEY}=…, or use data='synthetic'")
         problem = ""
-        for turn in range(TRIES):
-            time.sleep(self.pause * turn)
+        for attempt in range(TRIES):
+            time.sleep(self.pause * attempt)
             try:
                 return self._once(self.addresses[verb], body)
             except HTTPError as error:
@@ -109,9 +109,9 @@ class Serper:
 
 @cache
 def opener(address: str) -> OpenerDirector:
-    """What sends requests, kept since it takes 10 ms to make; one to this machine goes through no proxy."""
-    here = urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost")
-    return build_opener(SameAddress, *([ProxyHandler({})] if here else []))
+    """The opener for an address, cached since it takes 10 ms to make. Requests to this machine bypass the proxy."""
+    is_local = urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost")
+    return build_opener(SameAddress, *([ProxyHandler({})] if is_local else []))
 
 
 def hits(answer: dict[str, Any]) -> list[Hit]:
@@ -125,7 +125,7 @@ def hits(answer: dict[str, Any]) -> list[Hit]:
 
 
 def message(error: HTTPError) -> str:
-    """The reason that an answer gives, cut short."""
+    """The reason that an error response gives, truncated."""
     try:
         answer = json.loads(error.read(10_000))
         return str(answer["message"])[:300]

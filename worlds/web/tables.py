@@ -1,6 +1,6 @@
-"""The list pages of the synthetic web: what their tables are about, and which columns they have.
+"""The list pages of the synthetic web: the topics and columns of their tables.
 
-What a table leaves out, its `details`, is in the entities' own articles.
+Facts that a table leaves out, its `details`, are in the entities' own articles.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ HEADINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A kind of list page: entities of a kind, grouped by what they share.
+    """A kind of list page: entities of one kind, grouped by a shared value.
 
-    by: a relation, or "decade" of the foundation. title: with {place} for what is shared. one: what a row is called.
+    by: the grouping relation, or "decade" of the foundation. title: with {place} for the shared value. one: the noun
+    for a row. details: facts that are not in the table.
     """
 
     name: str

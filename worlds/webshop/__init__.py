@@ -1,8 +1,8 @@
 """WebShop: find a product that fits an instruction and buy it (Yao et al., NeurIPS 2022), as a text world.
 
-`load` gives the shop: an own engine with the official pages in text, over the official small catalogue of 1,000
-products or a synthetic one. The shopper that fulfils goals is in `worlds.webshop.expert`, which nothing that an agent
-is given imports.
+`load` opens the shop: our own engine with the official text pages, over the official small catalogue of 1,000 products
+or a synthetic one. The shopper that fulfils goals is in `worlds.webshop.expert`; nothing that an agent is given imports
+it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ NAME = "webshop"
 
 
 def load(data: str = "auto", seed: int = 0, list_actions: bool = True) -> WebShop:
-    """The shop and its tasks; splits "train" and "test" (100 and 328 tasks if official, 60 and 60 if made).
+    """Open the shop; splits "train" and "test" (100 and 328 tasks if official, 60 and 60 if synthetic).
 
-    data: "auto" (official where present, else synthetic), "official" or "synthetic". seed: of the options and price
-    caps of the goals, of the prices within a range, and of the whole catalogue if made. list_actions: whether every
-    step says what may be done next.
+    data: "auto" (official where present, else synthetic), "official" or "synthetic". seed: of the goals' options and
+    price caps, of prices within a range, and of the whole synthetic catalogue. list_actions: whether each step lists
+    the valid actions.
     Raises MissingData if official data is asked for and absent.
     """
     folder = official_data() / NAME
@@ -41,13 +41,13 @@ def load(data: str = "auto", seed: int = 0, list_actions: bool = True) -> WebSho
 
 @lru_cache(maxsize=2)
 def official_stock(folder: Path) -> tuple[Catalogue, dict[str, list[Instruction]]]:
-    """What the official shop sells and is asked for; kept, since it and its search index take a moment to build."""
+    """The official shop's products and instructions; cached, since they and the search index take time to build."""
     return load_catalogue(folder), load_instructions(folder)
 
 
 @lru_cache(maxsize=4)
 def synthetic_stock(seed: int) -> tuple[Catalogue, dict[str, list[Instruction]]]:
-    """What the synthetic shop of a seed sells and is asked for."""
+    """The products and instructions of a seed's synthetic shop."""
     from worlds.webshop.synthetic import synthetic_catalogue, synthetic_instructions
 
     catalogue = synthetic_catalogue(seed)
@@ -56,11 +56,11 @@ def synthetic_stock(seed: int) -> tuple[Catalogue, dict[str, list[Instruction]]]
 
 @dataclass(frozen=True, kw_only=True)
 class WebShopInstructions(Benchmark):
-    """Instructions of the split "test"."""
+    """WebShop's instructions, by default of the split "test"."""
 
     benchmark: ClassVar[str] = "WebShop"
     package: ClassVar[str] = "webshop"
 
     def expert(self, task: str) -> Expert:
-        """It begins again where it was led astray: a page is one of its way only in that order."""
+        """Follows its solution, and after any other action starts again from the search page."""
         return from_the_beginning(self.solution(task), "click[back to search]")

@@ -12,16 +12,16 @@ from typing import Any
 from lab.machine.doctor import INSTALL
 
 RESULTS = 50
-# What Lucene's searcher uses in the official shop. bm25s has its scoring, stop words and (with PyStemmer) its stemmer,
-# is kept up, and is numpy alone; tantivy, the other candidate, has fixed k1 and b and breaks ties by segment.
+# As in Lucene, which the official shop uses. bm25s has Lucene's scoring, stop words and (with PyStemmer) stemmer, is
+# maintained, and needs only numpy; tantivy, the alternative, has fixed k1 and b and breaks ties by segment.
 K1, B = 0.9, 0.4
 STEMMER = "porter"
-WORD = r"(?u)\b\w+\b"  # with words of one letter, as sizes are
-NO_PRICE = 100.0  # dollars; what the engine charges where the catalogue names no price
+WORD = r"(?u)\b\w+\b"  # includes words of one letter, such as sizes
+NO_PRICE = 100.0  # dollars; the engine's price if the catalogue has none
 
 
 class SearchEngine:
-    """An index of texts by their position."""
+    """BM25 search over texts; results are positions in the given sequence."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         """Raises ImportError, saying how to install it, if a package is missing."""
@@ -34,13 +34,13 @@ class SearchEngine:
         self.index.index(stemmed(texts), show_progress=False)
 
     def search(self, query: str) -> tuple[int, ...]:
-        """Positions of at most 50 texts with a word of the query, best first; equally good ones in the given order."""
+        """Positions of at most 50 texts with a word of the query, best first; ties in the given order."""
         import numpy as np
 
-        known = [word for word in stemmed([query])[0] if word and word in self.index.vocab_dict]
-        if not known:
+        query_words = [word for word in stemmed([query])[0] if word and word in self.index.vocab_dict]
+        if not query_words:
             return ()
-        scores = self.index.get_scores(known)
+        scores = self.index.get_scores(query_words)
         best = np.argsort(-scores, kind="stable")[:RESULTS]
         return tuple(int(position) for position in best if scores[position] > 0)
 
@@ -62,12 +62,12 @@ def stemmed(texts: Sequence[str]) -> list[list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """One product as the engine's cleaning leaves it.
+    """One product, after the official engine's cleaning.
 
-    asin: its id. name: the title. query: the search that it was collected with, its kind. path: the
-    categories it lies in, from the widest to the narrowest. pricing: one price or the two bounds of a range, in
-    dollars. options: option name -> values, both in lower case, in page order. attributes: short phrases such as "easy
-    clean", mined from its text. No product of the official file has a rating or reviews.
+    asin: its id. name: the title. query: the search that it was collected with, which is its kind. path: its
+    categories, from widest to narrowest. pricing: one price or the two bounds of a range, in dollars. options: option
+    name -> values, both in lower case, in page order. attributes: short phrases such as "easy clean", mined from its
+    text. No product of the official file has a rating or reviews.
     """
 
     asin: str
@@ -86,22 +86,21 @@ class Product:
 
     @property
     def searchable(self) -> str:
-        """What the official index holds of a product: of its features, the first alone."""
-        offered = [f"{name}: {', '.join(values)}" for name, values in self.options.items()]
-        return " ".join([self.name, self.description, *self.features[:1], ", and ".join(offered)]).lower()
+        """The product's text in the official index, which has only the first of its features."""
+        option_texts = [f"{name}: {', '.join(values)}" for name, values in self.options.items()]
+        return " ".join([self.name, self.description, *self.features[:1], ", and ".join(option_texts)]).lower()
 
     @property
     def prose(self) -> tuple[str, str, str]:
-        """The texts that an asked-for attribute is looked up in: title, features, description; in lower case."""
+        """The texts in which a requested attribute is searched: title, features, description; in lower case."""
         return self.name.lower(), " ".join(self.features).lower(), self.description.lower()
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """What somebody asks for, with a product that they had in mind.
+    """A request, and the product that its writer had in mind.
 
-    options: the option values that the text asks for; None where the engine adds one combination of the product's
-    options to the text.
+    options: the requested option values; None if the engine adds a combination of the product's options to the text.
     """
 
     asin: str
@@ -142,10 +141,10 @@ def words(text: str) -> frozenset[str]:
 
 
 def price_of(product: Product, seed: int) -> float:
-    """What a product costs, in dollars: the engine draws it once between the bounds of a range."""
+    """A product's price in dollars; within a range, the engine samples it once."""
     if len(product.pricing) == 1:
         return product.pricing[0]
-    # Seeded by product, so that a price does not depend on which others were asked for before.
+    # Seeded per product, so that a price does not depend on earlier calls for other products.
     return Random(f"webshop price {seed} {product.asin}").uniform(*product.pricing)
 
 
@@ -155,7 +154,7 @@ def product_from_record(record: Mapping[str, Any]) -> Product:
         asin=record["asin"],
         name=record["Title"],
         query=record["query"],
-        # "›" parts the categories, from the widest to the narrowest.
+        # "›" separates the categories, from widest to narrowest.
         path=tuple(part.strip() for part in record["product_category"].split("›")),
         pricing=tuple(record["pricing"] or (NO_PRICE,)),
         description=record["Description"],

@@ -1,7 +1,7 @@
-"""WebShop's expert, never given to an agent: a shopper who knows the goal and gets there by a person's steps.
+"""WebShop's expert, never given to an agent: a shopper who knows the goal and behaves like a person.
 
-Short queries, a look at the description now and then, and what is bought is the first product in the results that
-fulfils the goal, which need not be the one that the instruction was written about.
+It uses short queries, sometimes reads the description, and buys the first result that fulfils the goal. That need not
+be the product that the instruction was written about.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from worlds.webshop.goals import Goal, ShopTask
 from worlds.webshop.reward import same_option, score
 from worlds.webshop.world import RESULTS_A_PAGE, WebShop
 
-# How many of people's 2,197 published queries for the benchmark's instructions (goal_query_map) have so many words;
-# longer ones are left out.
+# Words per query -> how many of people's 2,197 published queries for the benchmark's instructions (goal_query_map) have
+# that length; longer queries are left out.
 WORDS_OF_A_QUERY = {2: 55, 3: 174, 4: 355, 5: 362, 6: 346}
-TRIES = 6  # queries from the instruction before words of the title help
-# Which sub-pages are read, and how often: of the 18 successful people 6 read none, 7 one and 5 more.
+TRIES = 6  # queries from the instruction, before words of the title are used
+# Sub-pages that are read, with weights: of the 18 successful people 6 read none, 7 one and 5 more.
 LOOKS = {(): 6, ("description",): 4, ("features",): 3, ("description", "features"): 5}
 PRICE = re.compile(r",? and price lower than [\d.]+ dollars$")
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
@@ -35,15 +35,15 @@ UNSEARCHED = frozenset(UNSEARCHED_LIST.split())
 
 
 class Expert:
-    """Knows what would fulfil every task of one shop."""
+    """Solves the tasks of one shop."""
 
     def __init__(self, world: WebShop) -> None:
         self.world = world
 
     def actions(self, task: ShopTask) -> tuple[str, ...]:
-        """Actions that take a fresh `reset(task)` to reward 1; the same ones for the same task of the same shop.
+        """Actions that take a fresh `reset(task)` to reward 1; deterministic for a task of a shop.
 
-        Raises NoSolution naming the task if no product that a search finds fulfils it.
+        Raises NoSolution naming the task if no search result fulfils it.
         """
         goal = self.world.hidden_goal(task)
         rng = Random(f"webshop shopper {task.id} {task.goal}")
@@ -56,7 +56,7 @@ class Expert:
         raise NoSolution(f"no product of the shop fulfils {task.id}: {task.goal}")
 
     def queries(self, task: ShopTask, goal: Goal, rng: Random) -> Iterator[str]:
-        """What the shopper would type, in the order of trying; as a last resort the title."""
+        """The shopper's queries in the order of trying; words of the title come last."""
         for _ in range(TRIES):
             yield short_query(task.goal, goal.product.query, rng)
         title = distinct(WORD.findall(goal.product.name.lower()))
@@ -64,21 +64,21 @@ class Expert:
             yield " ".join(title[:length])
 
     def fulfilling(self, product: Product, goal: Goal) -> dict[str, str] | None:
-        """The options with which buying the product gives reward 1; None where there are none such."""
+        """The options with which buying the product gives reward 1; None if that is impossible."""
         chosen = fitting_options(product, goal.options)
         total = score(product, chosen.values(), price_of(product, self.world.seed), goal).total
         return chosen if total == 1.0 else None
 
 
 def short_query(instruction: str, kind: str, rng: Random) -> str:
-    """Two to six words of an instruction, in its order; those that name the kind of product come first."""
+    """Two to six words of an instruction, in its order; words that name the kind of product are chosen first."""
     words = [word for word in distinct(WORD.findall(PRICE.sub("", instruction).lower())) if word not in UNSEARCHED]
     length = rng.choices(list(WORDS_OF_A_QUERY), list(WORDS_OF_A_QUERY.values()))[0]
     naming = set(WORD.findall(kind.lower()))
-    kept = [word for word in words if word in naming][:length]
+    chosen = [word for word in words if word in naming][:length]
     others = [word for word in words if word not in naming]
-    kept += rng.sample(others, min(length - len(kept), len(others)))
-    return " ".join(word for word in words if word in kept)
+    chosen += rng.sample(others, min(length - len(chosen), len(others)))
+    return " ".join(word for word in words if word in chosen)
 
 
 def distinct(words: Sequence[str]) -> list[str]:
@@ -86,7 +86,7 @@ def distinct(words: Sequence[str]) -> list[str]:
 
 
 def fitting_options(product: Product, wanted: Sequence[str]) -> dict[str, str]:
-    """One value for each wanted one that the product has, in page order; the very words rather than a likeness."""
+    """One of the product's option values for each wanted value, in page order; exact matches before similar ones."""
     chosen: dict[str, str] = {}
     for value in wanted:
         exact = ((name, own) for name, values in product.options.items() for own in values if own == value)
@@ -104,7 +104,7 @@ def trip(query: str, rank: int, product: Product, chosen: dict[str, str], rng: R
     yield from ["click[next >]"] * (rank // RESULTS_A_PAGE)
     yield f"click[{product.asin.lower()}]"
     choices = [f"click[{value}]" for value in chosen.values()]
-    looks = rng.choices(list(LOOKS), list(LOOKS.values()))[0]
-    reading = [action for look in looks for action in (f"click[{look}]", "click[< prev]")]
+    sub_pages = rng.choices(list(LOOKS), list(LOOKS.values()))[0]
+    reading = [action for sub_page in sub_pages for action in (f"click[{sub_page}]", "click[< prev]")]
     yield from choices + reading if rng.random() < 0.5 else reading + choices
     yield "click[buy now]"

@@ -1,11 +1,11 @@
-"""WebShop's official small catalogue: fetching it, converting it and reading it.
+"""WebShop's official small catalogue: download, conversion and reader.
 
-The benchmark's files lie on Google Drive, at the addresses in its setup script. Two of them make the shop of 1,000
-products: the products, and 415 instructions written by template with the attributes they ask for. The third has the
+The benchmark's files are on Google Drive, at the addresses in its setup script. Two of them make the shop of 1,000
+products: the products, and 415 template instructions with the attributes that they request. The third has the
 instructions written by people; 13 of them are about these products.
 
-The 12,087 instructions of the whole benchmark (`human_goals`) come as texts alone and are about 1.18 million products,
-nearly all absent here. They cannot be scored, so they serve only as examples of how people ask.
+The 12,087 instructions of the whole benchmark (`human_goals`) are texts only. They are for a shop of 1.18 million
+products, nearly all absent here, so they cannot be scored and are only examples of how people ask.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from worlds.webshop.catalogue import NO_PRICE, Catalogue, Instruction, product_f
 
 LONGEST_ID = 10  # characters of an ASIN; the engine drops products with a longer id
 NEEDED_FIELDS = ("asin", "name", "query", "category", "product_category", "full_description", "small_description")
-NO_ATTRIBUTES = "DUMMY_ATTR"  # the engine's own word where nothing was mined
+NO_ATTRIBUTES = "DUMMY_ATTR"  # the engine's placeholder if no attributes were mined
 NOT_OF_A_NUMBER = re.compile(r"[^\d.]")
-# Of an instruction by a person; the id of who wrote it stays behind.
+# Fields of an instruction by a person; the writer's id is dropped.
 KEPT = ("asin", "instruction", "attributes", "options", "instruction_attributes", "instruction_options")
 
 Record = dict[str, Any]
@@ -49,10 +49,10 @@ TRAIN = 100  # instructions; the other 328 are the test split
 def convert(
     products: Sequence[Record], attributes: Mapping[str, Record], people: Mapping[str, Sequence[Record]], target: Path
 ) -> dict[str, int]:
-    """Write the compact catalogue, one JSON object a line; how many products and instructions there are.
+    """Write the compact catalogue as JSON lines; returns the numbers of products and instructions.
 
     products, attributes, people: the contents of items_shuffle_1000, items_ins_v2_1000 and items_human_ins. Raises
-    UnexpectedData, naming the fields, if a product is of another shape.
+    UnexpectedData if a product lacks fields, naming them.
     """
     records = [cleaned(product, attributes, people) for product in distinct(products, target.parent)]
     with gzip.open(target, "wt", encoding="utf-8") as lines:
@@ -66,7 +66,7 @@ def convert(
 
 
 def distinct(products: Iterable[Record], raw: Path) -> list[Record]:
-    """The first product of each id, without those that have no proper id. raw: the folder of the official files."""
+    """The first product of each id, without products that have no proper id. raw: folder of the official files."""
     first: dict[str, Record] = {}
     for product in products:
         missing = [name for name in NEEDED_FIELDS if name not in product]
@@ -92,22 +92,22 @@ def cleaned(product: Record, attributes: Mapping[str, Record], people: Mapping[s
         "Attributes": attributes.get(product["asin"], {}).get("attributes", [NO_ATTRIBUTES]),
         "Rating": "N.A.", "Reviews": [],
     }  # fmt: skip
-    written = people.get(product["asin"])
-    if written:
+    instructions = people.get(product["asin"])
+    if instructions:
         record["instructions"] = [
-            {name: instruction[name] for name in KEPT if name in instruction} for instruction in written
+            {name: instruction[name] for name in KEPT if name in instruction} for instruction in instructions
         ]
     return record
 
 
 def prices(text: str | None) -> list[float]:
-    """The price, or the two bounds of a range, in a text such as "$4.50 - $1,200.00"; $100 where there is none."""
+    """The price, or the two bounds of a range, in a text such as "$4.50 - $1,200.00"; $100 if there is none."""
     numbers = [float(NOT_OF_A_NUMBER.sub("", part)) for part in (text or "").split("$")[1:]]
     return numbers[:2] or [NO_PRICE]  # a few texts have more than two prices; the engine reads a range from two
 
 
 def options(offered: Mapping[str, Sequence[Record] | None] | None) -> dict[str, list[str]]:
-    """Option name -> values, in lower case; a slash within a value is written as an upright bar."""
+    """Option name -> values, in lower case; a slash in a value becomes a vertical bar."""
     return {
         name.lower(): [content["value"].strip().replace("/", " | ").lower() for content in contents]
         for name, contents in (offered or {}).items()
@@ -128,8 +128,8 @@ def load_catalogue(folder: Path) -> Catalogue:
 def load_instructions(folder: Path) -> dict[str, list[Instruction]]:
     """All instructions that can be scored, by split: 100 for "train", 328 for "test".
 
-    The official small shop has no splits. Here all instructions are shuffled once, the same way whatever the seed of
-    the shop; templates and people's are in both splits. Raises MissingData if a file is absent.
+    The official small shop has no splits. Here all instructions are shuffled once, independent of the shop's seed; both
+    splits have instructions from templates and from people. Raises MissingData if a file is absent.
     """
     # Sorted before shuffling, so that the splits do not depend on the order of the files.
     mixed = sorted(templates(folder) + by_people(folder), key=lambda instruction: (instruction.asin, instruction.text))
@@ -148,17 +148,17 @@ def templates(folder: Path) -> list[Instruction]:
 
 
 def by_people(folder: Path) -> list[Instruction]:
-    """The instructions that people wrote; as in the official shop only those with attributes count."""
+    """The instructions that people wrote; as in the official shop, only those with attributes."""
     return [
         Instruction(
             record["asin"],
-            written["instruction"],
-            tuple(written["instruction_attributes"]),
-            tuple(written["instruction_options"]),
+            instruction["instruction"],
+            tuple(instruction["instruction_attributes"]),
+            tuple(instruction["instruction_options"]),
         )
         for record in catalogue_records(folder)
-        for written in record.get("instructions", ())
-        if written["instruction_attributes"]
+        for instruction in record.get("instructions", ())
+        if instruction["instruction_attributes"]
     ]
 
 
@@ -184,7 +184,7 @@ def fetch(folder: Path, report: Report) -> None:
     for name, drive_id in FILES.items():
         fetch_once(ADDRESS.format(id=drive_id), raw / name, report)
     contents = {name: read_json(raw / name) for name in FILES}
-    # Converted apart and moved only when checked, so that `present` never sees half a conversion or another's data.
+    # Converted in a separate folder and moved once checked, so that `present` never sees partial or other data.
     check_counts(convert(contents[PRODUCTS], contents[ATTRIBUTES], contents[PEOPLE], raw / CATALOGUE), raw)
     (raw / CATALOGUE).replace(folder / CATALOGUE)
     (raw / ATTRIBUTES).replace(folder / ATTRIBUTES)
@@ -192,7 +192,7 @@ def fetch(folder: Path, report: Report) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a raw file, which is removed if it is no JSON (a host's page of excuses, say)."""
+    """The content of a raw file, which is removed if it is no JSON (such as a host's error page)."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -204,13 +204,13 @@ def read_json(path: Path) -> Any:
 
 
 def check_counts(counts: dict[str, int], raw: Path) -> None:
-    """Raise UnexpectedData unless there are as many products and instructions as published."""
-    wrong = [
+    """Raise UnexpectedData unless the numbers of products and instructions are the published ones."""
+    differences = [
         f"{counts[name]:,} {name}, not {number:,}" for name, number in OFFICIAL_COUNTS.items() if counts[name] != number
     ]
-    if wrong:
+    if differences:
         raise UnexpectedData(
-            f"the official files are not those this suite was made for: {'; '.join(wrong)}; "
+            f"the official files are not those this suite was made for: {'; '.join(differences)}; "
             f"remove {raw} and fetch them again with: python -m lab data fetch webshop"
         )
 

@@ -1,6 +1,6 @@
 """The reward of a purchase, as the official engine computes it (Yao et al. 2022): how well it fulfils the goal.
 
-Of the 50 published sessions of people, all 50 recorded type, option and price scores and rewards come out the same.
+It reproduces all recorded type, option and price scores and rewards of the 50 published sessions of people.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ been can will may do does has have had more most very just also well too yet one
 nine ten
 """
 FUNCTION_WORDS = frozenset(FUNCTION_WORD_LIST.split())
-# Adjectives and verbs that titles write in lower case and that no ending gives away.
+# Adjectives and verbs that titles write in lower case and that have no typical ending.
 ADJECTIVE_LIST = """
 black white full large small high long short wide deep thick thin big compatible free clean natural pure solid soft
 light portable double based made included includes designed imported friendly great good perfect suitable other many
@@ -35,13 +35,13 @@ WORD = re.compile(r"[^\W_]+(?:[.'’][^\W_]+)*")
 POSSESSIVE = re.compile(r"['’]s$")
 MEASURE = re.compile(r"\d+(?:\.\d+)?(oz|mm|cm|inch|ft|ml|lb|lbs|g|kg|in|pcs|w)", re.IGNORECASE)
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:st|nd|rd|th|k|p|v|d)?", re.IGNORECASE)
-SAME = 85  # two phrases whose token set ratio is above say the same
+SAME = 85  # phrases with a token set ratio above this are the same
 SAME_KIND = 0.2  # share of nouns in common
 OTHER_KIND = 0.1
 SHARED_CATEGORIES = 2
-NO_NOUNS = 0.2  # what a goal without nouns counts as: not above SAME_KIND, not under OTHER_KIND
-# The colours that the engine knows; the first in this order that occurs in an option's value, even within a longer
-# word, stands for the whole value.
+NO_NOUNS = 0.2  # overlap of a goal without nouns: not above SAME_KIND, not under OTHER_KIND
+# The colours that the engine knows. The first in this order that occurs in an option's value, even within a longer
+# word, replaces the whole value.
 COLOUR_LIST = """
 alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy camel camo
 caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral cranberry cream crystal dark
@@ -57,7 +57,7 @@ COLOURS = tuple(COLOUR_LIST.split())
 def nouns(name: str) -> tuple[str, ...]:
     """The nouns of a product's name in lower case, in order and with repeats."""
     words = (POSSESSIVE.sub("", word) for word in WORD.findall(name))
-    # Of an amount such as 500ml only the unit is a noun.
+    # In an amount such as 500ml only the unit is a noun.
     units = (measure[1] if (measure := MEASURE.fullmatch(word)) else word for word in words)
     return tuple(word.lower() for word in units if is_noun(word))
 
@@ -70,7 +70,9 @@ def is_noun(word: str) -> bool:
 
 
 class Score(NamedTuple):
-    """kind: in {0, 0.1, 0.5, 1}, whether it is that sort of product. The rest count what was asked for and got."""
+    """The parts of a reward. kind: type score, in {0, 0.1, 0.5, 1}. attributes, options: how many requested ones match.
+    price: whether it is within the cap. asked: the number of requirements.
+    """
 
     kind: float
     attributes: int
@@ -81,7 +83,7 @@ class Score(NamedTuple):
     @property
     def total(self) -> float:
         """The reward, in [0, 1]."""
-        # The price is one point among those asked for, and the kind a factor on all of them.
+        # The price counts as one requirement; the type score is a factor on all of them.
         return self.kind * (self.attributes + self.options + self.price) / self.asked
 
 
@@ -97,38 +99,38 @@ def score(product: Product, chosen: Iterable[str], price: float, goal: Goal) -> 
 
 
 def type_score(bought: Product, wanted: Product) -> float:
-    """1 for a product of the same kind, 0.5 for another; 0.1 or 0 where the names share hardly any or no noun."""
+    """1 for a product of the same kind, 0.5 for another; 0.1 or 0 if the names share hardly any or no noun."""
     same_place = len(set(bought.path) & set(wanted.path)) >= SHARED_CATEGORIES
     return kind_score(bought.query == wanted.query or same_place, name_overlap(bought.name, wanted.name))
 
 
 def kind_score(same_place: bool, overlap: float) -> float:
-    """The type score, from whether query or categories agree and from the share of nouns in common."""
-    # First, for it overrides query and categories: without a noun in common nothing is rewarded.
+    """The type score. same_place: whether query or categories agree. overlap: the share of nouns in common."""
+    # First, because it overrides query and categories: without a noun in common the reward is 0.
     if overlap < OTHER_KIND:
         return 0.1 if overlap else 0.0
     return 1.0 if same_place or overlap > SAME_KIND else 0.5
 
 
 def name_overlap(bought: str, wanted: str) -> float:
-    """The share of the wanted name's nouns that the bought one's has; a repeated noun counts as often below only."""
-    meant = nouns(wanted)
-    return len(set(nouns(bought)) & set(meant)) / len(meant) if meant else NO_NOUNS
+    """The share of the wanted name's nouns that the bought name has; repeats count in the denominator only."""
+    wanted_nouns = nouns(wanted)
+    return len(set(nouns(bought)) & set(wanted_nouns)) / len(wanted_nouns) if wanted_nouns else NO_NOUNS
 
 
 def has_attribute(product: Product, attribute: str) -> bool:
-    """Whether one of the product's attributes says the same, or its text has the very words."""
-    listed = any(alike(own, attribute) for own in product.attributes)
-    return listed or any(attribute in text for text in product.prose)
+    """Whether one of the product's attributes is similar, or its text contains the attribute literally."""
+    is_listed = any(alike(attribute_text, attribute) for attribute_text in product.attributes)
+    return is_listed or any(attribute in text for text in product.prose)
 
 
 def options_found(chosen: Iterable[str], asked: Iterable[str]) -> int:
-    """How many of the asked-for values a chosen one says.
+    """How many of the requested option values match a chosen one.
 
-    Values alone are compared, also for template instructions, whose goals the official engine keeps as name and value.
+    Only values are compared, also for template instructions, whose goals the official engine stores as name and value.
     """
     values = tuple(chosen)
-    return sum(any(same_option(value, wanted) for value in values) for wanted in asked)
+    return sum(any(same_option(value, requested) for value in values) for requested in asked)
 
 
 def same_option(value: str, wanted: str) -> bool:
@@ -136,7 +138,7 @@ def same_option(value: str, wanted: str) -> bool:
 
 
 def colour_or_all(value: str) -> str:
-    # So "navy blue" is "blue", and "dark red" is "dark": alphabetical order decides, not the order of the words.
+    # "navy blue" becomes "blue", and "dark red" becomes "dark": alphabetical order decides, not word order.
     return next((colour for colour in COLOURS if colour in value), value)
 
 
@@ -144,8 +146,8 @@ def colour_or_all(value: str) -> str:
 def alike(first: str, second: str) -> bool:
     """Whether two phrases have nearly the same words, in any order.
 
-    The official engine asks the package thefuzz, which drops what is not ASCII and rounds to whole per cents before it
-    compares; both are done here too.
+    The official engine uses the package thefuzz, which drops non-ASCII characters and rounds to whole per cents before
+    it compares; both are done here too.
     """
     try:
         from rapidfuzz.fuzz import token_set_ratio

@@ -1,6 +1,6 @@
-"""A synthetic catalogue and its instructions: invented products in the shape of the official ones, from a seed.
+"""A synthetic catalogue and its instructions: invented products in the format of the official ones, from a seed.
 
-The kinds of products, with what is said of them, are in `data/synthetic/webshop_kinds.jsonl`.
+The kinds of products, with their vocabulary, are in `data/synthetic/webshop_kinds.jsonl`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ LINES = ("Classic", "Deluxe", "Essential", "Everyday", "Heritage", "Mini", "Orig
 
 
 class ProductKind(NamedTuple):
-    """query: what it is searched as. names: what titles call it. prices: dollars, from the cheapest to the dearest.
+    """A kind of product. query: its search term. names: nouns for titles. prices: lowest and highest, in dollars.
 
-    The reward takes products with the same query, or with two categories in common, to be of one kind.
+    For the reward, products with the same query, or with two categories in common, are of one kind.
     """
 
     category: str
@@ -53,14 +53,14 @@ def synthetic_catalogue(seed: int) -> Catalogue:
         if product.asin not in products and product.name not in names:
             products[product.asin] = product
             names.add(product.name)
-    # Made kind after kind; equally good results of a search come in this order, which is to tell nothing.
-    mixed = list(products.values())
-    rng.shuffle(mixed)
-    return Catalogue(mixed)
+    # Shuffled, since search results with equal scores come in this order, which should not reveal the kind.
+    shuffled = list(products.values())
+    rng.shuffle(shuffled)
+    return Catalogue(shuffled)
 
 
 def synthetic_instructions(catalogue: Catalogue, seed: int) -> dict[str, list[Instruction]]:
-    """60 instructions for each split, each about another product."""
+    """60 instructions per split, each about a different product."""
     rng = Random(f"webshop instructions {seed}")
     chosen = iter(rng.sample(catalogue.products, sum(INSTRUCTIONS.values())))
     return {
@@ -72,25 +72,25 @@ def synthetic_instructions(catalogue: Catalogue, seed: int) -> dict[str, list[In
 def synthetic_product(rng: Random, kind: ProductKind, maker: str) -> Product:
     name, use = rng.choice(kind.names), rng.choice(kind.uses)
     attributes = tuple(rng.sample(kind.attributes, rng.randint(2, 4)))
-    titled = [phrase.title() for phrase in attributes[:2]]
-    plain = rng.random() < WITHOUT_OPTIONS
+    title_phrases = [phrase.title() for phrase in attributes[:2]]
+    without_options = rng.random() < WITHOUT_OPTIONS
     return Product(
         asin="B0" + "".join(rng.choices(ID_LETTERS, k=8)),
-        name=f"{maker} {rng.choice(LINES)} {name}, {', '.join(titled)}, for {use.title()}",
+        name=f"{maker} {rng.choice(LINES)} {name}, {', '.join(title_phrases)}, for {use.title()}",
         query=kind.query,
         path=tuple(kind.path),
         pricing=made_pricing(rng, kind.prices),
         description=f"The {name.lower()} by {maker} is {' and '.join(attributes)}. Made for {use}.",
         features=tuple(f"{phrase.upper()} - what you expect of {name.lower()} for {use}" for phrase in attributes),
-        options={} if plain else {option: some_of(rng, values) for option, values in kind.options.items()},
+        options={} if without_options else {option: some_of(rng, values) for option, values in kind.options.items()},
         attributes=attributes,
     )
 
 
 def some_of(rng: Random, values: Sequence[str]) -> tuple[str, ...]:
     """Two or more of the values, in their order."""
-    kept = rng.sample(values, rng.randint(2, len(values)))
-    return tuple(value for value in values if value in kept)
+    chosen = rng.sample(values, rng.randint(2, len(values)))
+    return tuple(value for value in values if value in chosen)
 
 
 def made_pricing(rng: Random, bounds: tuple[float, float]) -> tuple[float, ...]:
@@ -101,5 +101,5 @@ def made_pricing(rng: Random, bounds: tuple[float, float]) -> tuple[float, ...]:
 
 
 def synthetic_instruction(rng: Random, product: Product) -> Instruction:
-    asked = tuple(rng.sample(product.attributes, rng.randint(1, 2)))
-    return Instruction(product.asin, f"{rng.choice(OPENINGS)} {', '.join(asked)} {product.query}", asked)
+    requested = tuple(rng.sample(product.attributes, rng.randint(1, 2)))
+    return Instruction(product.asin, f"{rng.choice(OPENINGS)} {', '.join(requested)} {product.query}", requested)

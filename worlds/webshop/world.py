@@ -1,6 +1,6 @@
 """The shop as a world: its pages as text, in the official text mode `text_rich`, and one visit at a time.
 
-A page is a list of elements; its text and what can be clicked on it are both read off the same list.
+A page is a list of elements; its text and its clickable elements both come from that list.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ BACK, NEXT, PREVIOUS, BUY, SEARCH = "Back to Search", "Next >", "< Prev", "Buy N
 SUB_PAGES = ("Description", "Features", "Reviews")
 BOUGHT = "You have successfully purchased the product."
 ACTION = re.compile(r"\s*(search|click)\[(.+)\]\s*", re.IGNORECASE | re.DOTALL)
-BY_NAME = "item - "  # a form of the paper's baseline agents; the official pages click on ids
-OTHER_QUERIES = 4  # listed on the search page, beside the instruction itself
+BY_NAME = "item - "  # a notation of the paper's baseline agents; on the official pages, ids are clicked
+OTHER_QUERIES = 4  # listed on the search page, besides the instruction itself
 
 
 class Kind(StrEnum):
-    """What an element of a page is."""
+    """The kind of a page element."""
 
     TEXT = "text"
     BUTTON = "button"
@@ -39,7 +39,7 @@ BEFORE = {Kind.BUTTON: "", Kind.OPTION: "  ", Kind.PRODUCT: "\n"}
 
 
 class Element(NamedTuple):
-    """text: what it says. clicked: whether this option is chosen, or this product was looked at before."""
+    """An element of a page. clicked: whether this option is chosen, or this product was opened before."""
 
     text: str
     kind: Kind = Kind.TEXT
@@ -58,9 +58,9 @@ def heading(instruction: str) -> Page:
 
 
 def results_page(instruction: str, results: Sequence[Product], number: int, seen: Set[str]) -> Page:
-    """One page of ten results. As in the official shop there is always a next page, be it empty."""
+    """One page of ten results. As in the official shop there is always a next page, even an empty one."""
     page = [*heading(instruction), button(BACK), Element(f"Page {number} (Total results: {len(results)})")]
-    page += [button(PREVIOUS)] if number > 1 else []  # the first page goes back by "Back to Search" alone
+    page += [button(PREVIOUS)] if number > 1 else []  # the first page has only "Back to Search"
     page.append(button(NEXT))
     for product in results[(number - 1) * RESULTS_A_PAGE : number * RESULTS_A_PAGE]:
         page += [
@@ -72,11 +72,11 @@ def results_page(instruction: str, results: Sequence[Product], number: int, seen
 
 
 def item_page(instruction: str, product: Product, chosen: Iterable[str]) -> Page:
-    taken = set(chosen)
+    chosen_values = set(chosen)
     page = [*heading(instruction), button(BACK), button(PREVIOUS)]
     for name, values in product.options.items():
         page.append(Element(name))
-        page += [Element(value, Kind.OPTION, value in taken) for value in values]
+        page += [Element(value, Kind.OPTION, value in chosen_values) for value in values]
     page += [Element(product.name), Element(f"Price: {product.price_tag}"), Element("Rating: N.A.")]
     return page + [button(name) for name in (*SUB_PAGES, BUY)]
 
@@ -92,7 +92,7 @@ def sub_page(instruction: str, product: Product, name: str) -> Page:
 
 
 def as_text(page: Page) -> str:
-    """The page in words; options chosen are also named at its top, the last on the page first."""
+    """The page in words; chosen options are also named at the top, in reverse page order."""
     chosen = [element.text for element in page if element.kind is Kind.OPTION and element.clicked]
     lines = [f"You have clicked {text}." for text in reversed(chosen)]
     for element in page:
@@ -105,13 +105,13 @@ def as_text(page: Page) -> str:
 
 
 def clicks(page: Page) -> dict[str, Element]:
-    """What can be clicked, by its text in lower case."""
+    """The clickable elements, by their text in lower case."""
     return {element.text.lower(): element for element in page if element.kind is not Kind.TEXT}
 
 
 @dataclass(slots=True)
 class Visit:
-    """Where a shopper stands. place: "search", "results", "item", "done" or the name of a sub-page."""
+    """The state of a shopper. place: "search", "results", "item", "done" or the name of a sub-page."""
 
     task: ShopTask
     place: str = "search"
@@ -125,13 +125,13 @@ class Visit:
 
 
 class WebShop(ListingWorld):
-    """A shop to search, look around and buy once in: `search[...]` on the search page, `click[...]` everywhere.
+    """A shop with a single purchase per episode: `search[...]` on the search page, `click[...]` everywhere.
 
-    Case does not matter. A product is clicked by its id, as `click[item - ID]` or as `click[item - TITLE]`. Anything
-    else, `click[search]` too, leaves the page as it is and shows it again. The score is 0 until the purchase, which
+    Case does not matter. A product is clicked by its id, as `click[item - ID]` or as `click[item - TITLE]`. Any other
+    action, also `click[search]`, changes nothing and shows the page again. The score is 0 until the purchase, which
     ends the episode, and then the reward of `worlds.webshop.reward`.
 
-    The official shop differs in one thing: it takes `search[...]` on every page, though only one has a search bar.
+    The official shop differs in one point: it accepts `search[...]` on every page, though only one has a search bar.
     """
 
     goes_on = False
@@ -154,14 +154,14 @@ class WebShop(ListingWorld):
         self._visit: Visit | None = None
 
     def tasks(self, split: str) -> Sequence[ShopTask]:
-        """The tasks of a split. Raises ValueError, naming the splits, for another word."""
+        """The tasks of a split. Raises ValueError for an unknown split, naming the known ones."""
         if split not in self.splits:
             raise ValueError(f"WebShop has no split {split!r}; choose one of {', '.join(self.splits)}")
         return self._goal_set.tasks[split]
 
     def reset(self, task: ShopTask) -> Step:
         """Open the search page. Raises LookupError for a task of another shop (other data, or another seed)."""
-        # An id alone does not tell: the synthetic shops of all seeds have the same ids.
+        # An id is not enough: the synthetic shops of all seeds have the same ids.
         if self._known.get(task.id) != task:
             raise LookupError(f"task {task.id!r} is not of this shop ({self.data} data, seed {self.seed})")
         self._visit = Visit(task)
@@ -184,10 +184,10 @@ class WebShop(ListingWorld):
         return self._shown()
 
     def valid_actions(self) -> tuple[str, ...]:
-        """What may be done now, sorted.
+        """The valid actions, sorted.
 
-        On the search page, where the official shop takes any words: the instruction itself and four kinds of products
-        that it does not name, drawn by the task's id. Both are what the paper's failing shoppers type (Tables 27
+        The official shop accepts any query on the search page. Listed there are the instruction itself and four kinds
+        of products that it does not name, sampled by the task's id; the paper's failing shoppers type both (Tables 27
         and 29). Raises EpisodeOver before any `reset`.
         """
         visit = self._visit
@@ -201,11 +201,11 @@ class WebShop(ListingWorld):
         return tuple(sorted(set(actions)))
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """End the visit; nothing else is open."""
         self._visit = None
 
     def hidden_goal(self, task: ShopTask) -> Goal:
-        """What a task really asks for: for experts and tests, never for an agent.
+        """A task's hidden goal: for experts and tests, never for an agent.
 
         Raises KeyError for a task of another shop.
         """
@@ -228,15 +228,15 @@ class WebShop(ListingWorld):
         """The text to click: for `item - TITLE` and `item - ID` the id of that product, if it is on the page."""
         if visit.place != "results" or not text.startswith(BY_NAME):
             return text
-        wanted = text.removeprefix(BY_NAME).strip()
+        name_or_id = text.removeprefix(BY_NAME).strip()
         first = (visit.number - 1) * RESULTS_A_PAGE
-        shown = visit.results[first : first + RESULTS_A_PAGE]
-        named = (product.asin.lower() for product in shown if product.name.strip().lower() == wanted)
-        return next(named, wanted)
+        page = visit.results[first : first + RESULTS_A_PAGE]
+        ids = (product.asin.lower() for product in page if product.name.strip().lower() == name_or_id)
+        return next(ids, name_or_id)
 
     def _press(self, visit: Visit, button: str) -> None:
         if button == BACK:
-            self._visit = Visit(visit.task)  # what was looked at is forgotten, and marked no more
+            self._visit = Visit(visit.task)  # products seen before are no longer marked
         elif button == PREVIOUS and visit.place == "results":
             visit.number -= 1
         elif button == PREVIOUS and visit.place == "item":
@@ -276,19 +276,19 @@ class WebShop(ListingWorld):
         return sub_page(goal, visit.product, visit.place)
 
     def _queries(self, task: ShopTask) -> list[str]:
-        """Made of what an agent knows: were the hidden kind left out, its absence would tell it."""
-        said = words(task.goal)
-        others = [query for query, named in self.catalogue.query_words.items() if not named <= said]
+        """Queries to list, from what an agent knows. If the hidden kind were left out, its absence would reveal it."""
+        goal_words = words(task.goal)
+        others = [query for query, kind_words in self.catalogue.query_words.items() if not kind_words <= goal_words]
         return [task.goal, *Random(f"webshop queries {task.id}").sample(others, min(OTHER_QUERIES, len(others)))]
 
 
 def facts(visit: Visit) -> Mapping[str, Any]:
-    """Where the shopper is, as typed values: the page, and what it shows or is about."""
-    found: dict[str, Any] = {"page": visit.place.lower()}
+    """The observation as typed values: the page, and the products that it shows or is about."""
+    values: dict[str, Any] = {"page": visit.place.lower()}
     if visit.place == "results":
         first = (visit.number - 1) * RESULTS_A_PAGE
-        shown = visit.results[first : first + RESULTS_A_PAGE]
-        found |= {"query": visit.query, "number": visit.number, "products": tuple(product.asin for product in shown)}
+        page = visit.results[first : first + RESULTS_A_PAGE]
+        values |= {"query": visit.query, "number": visit.number, "products": tuple(product.asin for product in page)}
     elif visit.product is not None:
-        found |= {"product": visit.product.asin, "chosen": dict(visit.chosen)}
-    return found
+        values |= {"product": visit.product.asin, "chosen": dict(visit.chosen)}
+    return values
