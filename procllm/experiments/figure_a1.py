@@ -46,7 +46,7 @@ def moves(instance: Instance, trajectory: Trajectory, choice: engines.Engine) ->
     """The checker's verdict, and the share of the moves that follow an edge, which no rule requires."""
     import pandas as pd
 
-    facts = {name: float(held) for name, held in trajectory.verdict.parts.items()}
+    facts = {name: float(holds) for name, holds in trajectory.verdict.parts.items()}
     facts["share of moves along one edge"] = along_edges(instance, trajectory.answer)
     table = pd.DataFrame(facts.items(), columns=["fact", "value"])
     return table.assign(n=1, evidence=choice.evidence, backbone=choice.label)
