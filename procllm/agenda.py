@@ -29,7 +29,7 @@ class Agenda:
     """The task sequence K, its head last, and the verified tasks; a task verified twice is listed twice."""
 
     def __init__(self, network: Network, start: Task | None = None) -> None:
-        """start: the first task; by default the task TOP, as the network's method for it describes it."""
+        """start: the first task; by default TOP, with the effect and files of the network's method for it."""
         self.network = network
         self.verified: list[str] = []
         self._entries = [Entry(start or network.task(TOP))]

@@ -38,7 +38,7 @@ def check(domain: Domain, network: Network) -> Network:
     """Return the network if rules can read its effects.
 
     The effects of the domain's own networks pass, also the placebo's, which have no content on purpose.
-    Raises BadNetwork with the unreadable effect and the nearest readable one.
+    Raises BadNetwork for an unreadable effect, or a misspelt word in one, and names the nearest readable effect.
     """
     known = [method for condition in ALL for method in _methods(condition, domain)]
     effects = {method.effect for method in known}

@@ -185,7 +185,7 @@ def read(text: str, known: Iterable[str] = ()) -> Network:
     except RecursionError:
         raise BadNetwork("The network is nested too deeply; a method holds texts and two flat objects") from None
     if not isinstance(raw, dict):
-        raise BadNetwork("The network must be a JSON object with a method a key")
+        raise BadNetwork("The network must be a JSON object with one method per key")
     return check(Network(tuple(_method(head, value, known) for head, value in raw.items())), known)
 
 

@@ -54,7 +54,7 @@ class Domain:
     check(instance, answer text) -> AnswerVerdict; it uses no solver.
     instances(count, seed, **size) -> the first `count` instances of that seed. sized: the names of a size's numbers.
     solver: whether the agent has solver.py. rule: answers a request for the engine `rules`, in a reader's own domain;
-    for the domains of §5, rules that know the domain play.
+    the domains of §5 have rules of their own.
     """
 
     name: str

@@ -52,7 +52,7 @@ def source(trial: Trial, benchmark: str) -> str:
 
 
 def programs(trial: Trial) -> dict[str, str]:
-    """Route the operator `check` to rules, if a condition asks it.
+    """Route the operator `check` to rules, if a condition asks it. Replays need no route.
 
     An engine that the user names for it has priority.
     """

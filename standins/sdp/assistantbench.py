@@ -136,7 +136,7 @@ def concluded(fields: prompts.FindingFields | prompts.JudgeFields) -> list[str]:
 
 
 def gap(candidate: Row, fields: prompts.ToolsFields | prompts.JudgeFields) -> bool:
-    """Whether an extraction has not found its facts about the candidate."""
+    """Whether an extraction lacks a fact about the candidate."""
     details = meaning(fields.question).details
     return step_of(fields).kind == "extract" and any(not candidate.value(relation) for relation in details)
 

@@ -20,7 +20,7 @@ The paper names the three columns of Table 1, but not what counts as right. We a
 
 Costs are counted as in the benchmark: a seat for everyone on each flight, and for each night as many units as hold
 everyone. Every column compares the sum so far with the budget, so the first column that exceeds it fails. An answer may
-have other keys besides the three; a key that occurs twice counts as missing. Blanks around a value are ignored, and
+have other keys besides the three, but none of the three twice. Blanks around a value are ignored, and
 runs of blanks within it count as one. If several accommodations share a name, one suitable one is enough.
 
 The solver sees a folder of tools: two programs and the tables that they read. These folders are in `data/cache` and are
