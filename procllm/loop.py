@@ -66,10 +66,7 @@ class Samples:
         self._asked: Counter[tuple[Any, ...]] = Counter()
 
     def next(self, prompt: Prompt, fields: Mapping[str, Any]) -> int:
-        """The number of the sample to request.
-
-        A question is a prompt's name and fields; repeated, it gets the next number.
-        """
+        """The sample number to request: a repeated question (prompt name and fields) gets the next number."""
         question = (prompt.name, *fields.values())
         self._asked[question] += 1
         return self._first + self._asked[question] - 1
@@ -193,10 +190,7 @@ class Verified(NamedTuple):
 def _verified(
     backbone: Backbone, samples: Samples, workspace: Workspace, task: Task, verified_by: Judge
 ) -> Verified:  # fmt: skip
-    """Lines 10-11: ask whether the effect holds.
-
-    The context has only the effect and its files; a malformed verdict rejects.
-    """
+    """Lines 10-11: ask whether the effect holds, given only it and its files. A malformed verdict rejects."""
     paths = (*(path for path in DOCUMENTS if path in task.files), *task.files)
     files = tuple((path, workspace.text(path)) for path in dict.fromkeys(paths))
     context, feedback = {"effect": task.effect, "files": files}, ""

@@ -1,13 +1,9 @@
 """Task networks: read them from JSON, validate them and write them back (paper §3, figure 1, D).
 
-A network is a sequence of methods, and a method decomposes a task into subtasks. Two JSON formats are read:
-
-- Appendix D: a method has `task`, `subtasks` with the keys `subtask1`..., `effect` and `effect_files`.
-- Figure 1: subtasks have the keys `1`..., and `name`, `verify` and `verify_files` replace `task`, `effect` and
-  `effect_files`.
-
-Subtasks run in ascending order of the numbers in their keys. All networks that the paper prints do so, although its
-prompt for a model (E.3) asks for the reverse order.
+A method decomposes a task into subtasks. Two JSON formats are read. Appendix D: a method has `task`, `subtasks` with
+the keys `subtask1`..., `effect` and `effect_files`. Figure 1: subtasks have the keys `1`..., and `name`, `verify` and
+`verify_files` replace `task`, `effect` and `effect_files`. Subtasks run in ascending order of the numbers in their
+keys, as in all networks that the paper prints, although its prompt for a model (E.3) asks for the reverse.
 """
 
 from __future__ import annotations
@@ -95,12 +91,11 @@ class Network:
 
 
 def check(network: Network, known: Iterable[str] = ()) -> Network:
-    """Validate a network and return it.
+    """Validate a network and return it. known: the workspace's paths; if given, effect files must be among them.
 
-    known: the workspace's paths; if given, effect files must be among them.
     Raises BadNetwork for a cycle, a missing task, effect or effect file, an unknown file, no method for the top task, a
-    subtask that differs from a method's task only in case or spaces, and a network above the size limits. Heads are
-    unique already: `read` rejects duplicates.
+    subtask that differs from a method's task only in case or spaces, and a network above the size limits. `read` has
+    rejected duplicate heads.
     """
     known = tuple(known)
     if len(network.methods) > MOST_METHODS:
@@ -122,10 +117,7 @@ def check(network: Network, known: Iterable[str] = ()) -> Network:
 
 
 def _refuse_misspelt(network: Network) -> None:
-    """Reject a task that is spelt almost like a method's.
-
-    It would count as primitive, and the method would silently never be used.
-    """
+    """Reject a task spelt almost like a method's: it would be primitive, and the method silently never be used."""
     by_spelling = {" ".join(method.task.casefold().split()): method for method in network.methods}
     needed = [("The first task", TOP)]
     needed += [(f"Subtask of {method.head!r},", task) for method in network.methods for task in method.subtasks]
@@ -138,10 +130,7 @@ def _refuse_misspelt(network: Network) -> None:
 
 
 def _refuse_endless(network: Network) -> None:
-    """Reject a tree with more than MOST_TASKS tasks.
-
-    The tasks are counted without walking the tree: shared subtasks can double it at every level.
-    """
+    """Count the tasks without walking the tree, since shared subtasks can double it at every level; reject too many."""
 
     @cache
     def tasks_below(task: str) -> int:
@@ -170,10 +159,9 @@ def _refuse_cycle(network: Network) -> None:
 
 
 def read(text: str, known: Iterable[str] = ()) -> Network:
-    """Read and validate a network from JSON in either of the paper's formats.
+    """Read and validate a network from JSON in either of the paper's formats. Raises BadNetwork.
 
     known: as in `check`; a bare file name (figure 1) stands for the one known path that ends in it.
-    Raises BadNetwork if the text is not JSON or the network is invalid.
     """
     known = tuple(known)
     try:

@@ -84,7 +84,7 @@ def shorter(fields: ActFields, over: int) -> ActFields | None:
 
 
 def shorter_files(fields: VerifyFields, over: int) -> VerifyFields | None:
-    """Cut the end of the longest file; None if there is nothing more to cut. over: as for `shorter`."""
+    """Cut the end of the longest file; None if there is nothing more to cut. over: as in `shorter`."""
     longest = max(fields.files, key=lambda file: len(file[1]), default=("", ""))
     text = _cut(longest[1], over)
     files = tuple((path, text) if path == longest[0] else (path, other) for path, other in fields.files)
@@ -92,10 +92,7 @@ def shorter_files(fields: VerifyFields, over: int) -> VerifyFields | None:
 
 
 def _cut(text: str, over: int) -> str | None:
-    """The text without its last `over` characters, or half of it if that is more; None if it is too short to cut.
-
-    Cutting at most half spreads a large cut over several texts.
-    """
+    """The text cut by `over` characters, at most by half, so that no single text bears it all; None if too short."""
     body = text.removesuffix(CUT)
     if len(body) < 2 * len(CUT):
         return None

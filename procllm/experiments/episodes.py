@@ -75,7 +75,7 @@ class Episodes(Experiment):
     def decided(self) -> Episodes:
         """The settings with `data` decided.
 
-        Raises BadSetting for a horizon below 1, and for attempts outside 1 to the horizon.
+        Raises BadSetting for a horizon below 1 or attempts outside 1 to horizon.
         """
         if self.horizon < 1:
             raise BadSetting(f"horizon={self.horizon} must be at least 1")
@@ -110,10 +110,7 @@ class Episodes(Experiment):
         return domain(self.domain).title, self.network
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """Play an instance, in as many attempts as needed.
-
-        Returns the last one's result, with the iterations of all.
-        """
+        """Play an instance, in several attempts if needed. Returns the last result, with the iterations of all."""
         problem_domain, instance, iterations = domain(self.domain), self.instances()[task], 0
         methods = network(self.network, self.domain, self.maker)
         options: dict[str, Any] = {"nudge": self.nudge, "form": self.form, "verified_by": self.verified_by}

@@ -33,10 +33,7 @@ class Answering(Episodes):
 
 
 def panel(of: str | Domain, answer: str, limit: int = COUNT) -> Panel:
-    """The floors of a domain: no answer, a constant answer, and rules as the expert.
-
-    of: a domain of §5 by its name, or a reader's own.
-    """
+    """The floors of a domain, by name or a reader's own: no answer, a constant answer, and rules as the expert."""
     domain_setting: dict[str, Any] = {"domain": of} if isinstance(of, str) else {"own": of}
     constant = partial(Answering, engine="first", network=NONE, **domain_setting)
     return Panel(

@@ -50,10 +50,7 @@ class Setup(Experiment):
         return list(NAMES)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, bool]:
-        """Whether the network for a domain can be used; its text is in the answers.
-
-        Raises NoRule for the engine `rules`.
-        """
+        """Whether the network for a domain can be used; its text is in the answers. Raises NoRule for `rules`."""
         return {"usable": make(domain(task), ledger).network is not None}
 
     def judged(self, episode: Episode) -> Judgement:

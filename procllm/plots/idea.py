@@ -71,9 +71,7 @@ def _draw_turn(
 ) -> None:
     """Draw the task, the acting model's last command for it, the files, and the verifying model's question."""
     step = steps[-1]
-    last_action = next(
-        (entry for entry in reversed(steps) if entry.task == step.task and entry.command != "Verify"), step
-    )
+    last = next((entry for entry in reversed(steps) if entry.task == step.task and entry.command != "Verify"), step)
     left, wide = EDGE + LOOP, 2.75
     right = WIDTH - EDGE - wide
     tall = (bottom - TOP - 0.55) / 2
@@ -83,7 +81,7 @@ def _draw_turn(
     parents = [method.task for method in network.methods if step.task in method.subtasks]
     cards = (
         (left, TOP, "the task", step.task, f"a part of: {', '.join(parents)}" if parents else "", drawing.ORANGE),
-        (right, TOP, "the acting model", last_action.command, wrote, drawing.BLUE),
+        (right, TOP, "the acting model", last.command, wrote, drawing.BLUE),
         (right, lower, "the files", "", "", drawing.FAINT),
         (left, lower, "the verifying model: is it so?", method.effect if method else "", "", drawing.BLUE),
     )

@@ -52,10 +52,7 @@ def source(trial: Trial, benchmark: str) -> str:
 
 
 def programs(trial: Trial) -> dict[str, str]:
-    """Route the operator `check` to rules, if a condition asks it. Replays need no route.
-
-    An engine that the user names for it has priority.
-    """
+    """Route the operator `check` to rules if a condition asks it; an engine that the user names has priority."""
     verifiers = {trial.of.condition(name).settings.get("verified_by") for name in trial.methods}
     verifiers |= {value for name, value in trial.options.items() if name.rpartition(":")[2] == "verified_by"}
     return {CHECKING.operator: "rules"} if verifiers & {PROGRAM, BOTH} and trial.who.kind != "replay" else {}

@@ -24,7 +24,7 @@ def bars(
     panels: Sequence[Sequence[tuple[str, pd.DataFrame]]], x: str, shape: tuple[float, float], ylabel: str = "",
     tilt: int = 0, n: str = "n",
 ) -> Figure:  # fmt: skip
-    """Panels in rows, each with a title and rows: bars by condition over a column, with intervals and shared colors.
+    """Plot rows of panels (title, table): bars by condition over the column `x`, with intervals and shared colors.
 
     ylabel: for percentages, which share a y axis; without it each panel has its own. tilt: angle of the names on the x
     axis, in degrees. n: the column of counts.

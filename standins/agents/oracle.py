@@ -81,10 +81,7 @@ def graph_of(expert: Expert, fields: SubGoalFields) -> Graph:
     """The same as sub-goals, each after all earlier ones."""
     goals = [step for step in (_next(expert, _reported(fields.reports)), GO_ON) if step]
     numbers = range(fields.first, fields.first + len(goals))
-    nodes = [
-        SubGoal(number=number, goal=goal, after=[*range(1, number)])
-        for number, goal in zip(numbers, goals, strict=True)
-    ]
+    nodes = [SubGoal(number=n, goal=goal, after=[*range(1, n)]) for n, goal in zip(numbers, goals, strict=True)]
     return Graph(goals=nodes)
 
 

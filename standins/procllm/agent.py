@@ -159,10 +159,7 @@ _own: dict[str, DomainRules] = {}
 
 
 def register(rules: DomainRules) -> None:
-    """Let `engine="rules"` play a reader's domain with these rules.
-
-    If its answer is written in one step, `Domain.rule` is enough.
-    """
+    """Let `engine="rules"` play a reader's domain by these rules; for a one-step answer `Domain.rule` is enough."""
     _own[rules.name] = rules
 
 

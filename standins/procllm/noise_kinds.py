@@ -50,10 +50,7 @@ def idle(fields: ActFields) -> Response:
 
 
 def noisy(level: float, kinds: str, seed: int, agent_is_idle: bool = False) -> Backbone:
-    """Rules that only make the mistakes of one entry of NOISES.
-
-    Remaining mistakes are sampled as with the full noise.
-    """
+    """Rules that make only the mistakes of one entry of NOISES, which are sampled as with the full noise."""
     early, verdicts = NOISES[kinds]
     corruptions = {} if early else {ACTING.name: partial(noisy_action, early=False)}
     answers = {ACTING.name: idle} if agent_is_idle else {}

@@ -36,13 +36,9 @@ def grouped(problem: MovementProblem) -> list[Group]:
     # Three equal parts, if the call signs do not make three groups that are large enough.
     if len(groups) != SIDES or any(len(group) < problem.need for group in groups):
         groups = [list(problem.units)[number::SIDES] for number in range(SIDES)]
-    within_one_edge = [
-        Counter(place for unit in units for place in problem.network[problem.units[unit]]) for units in groups
-    ]
-    assignments = islice(permutations(dict.fromkeys(problem.neighbours), SIDES), TRIED)
-    best = max(
-        assignments, key=lambda places: sum(count[place] for count, place in zip(within_one_edge, places, strict=True))
-    )
+    reach = [Counter(place for unit in units for place in problem.network[problem.units[unit]]) for units in groups]
+    options = islice(permutations(dict.fromkeys(problem.neighbours), SIDES), TRIED)
+    best = max(options, key=lambda places: sum(count[place] for count, place in zip(reach, places, strict=True)))
     return [Group(*fields) for fields in zip(range(1, SIDES + 1), best, map(tuple, groups), strict=True)]
 
 

@@ -133,10 +133,8 @@ class DomainRules(Protocol):
         """Whether the files (path -> text) show the effect; None if this domain cannot judge such an effect."""
         if ANSWER not in files or REQUEST not in files:
             return None
-        matches = files[ANSWER].split() == self.answer(files[REQUEST]).split()
-        return Judgement(
-            matches, "The answer is the one that I would give." if matches else "I would answer otherwise."
-        )
+        same = files[ANSWER].split() == self.answer(files[REQUEST]).split()
+        return Judgement(same, "The answer is the one that I would give." if same else "I would answer otherwise.")
 
     def answer(self, request: str) -> str:
         """The text for answer.txt. Not needed by rules with their own `act` and `judge`."""

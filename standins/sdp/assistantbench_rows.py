@@ -218,17 +218,13 @@ def computed(rows: Sequence[Row], whole: int, question: Meaning) -> list[str]:
         return [f"count: {len(rows)}"]
     if question.verb == "share":
         return [f"share: {tidy(100 * len(rows) / whole)}"] if whole else []
-    measured = [
-        (number, candidate)
-        for candidate in rows
-        if (number := number_in(candidate.value(question.measure))) is not None
-    ]
+    measured = [(number, r) for r in rows if (number := number_in(r.value(question.measure))) is not None]
     if not measured:
         return []
     numbers = [number for number, _ in measured]
     if question.verb in ("most", "least"):
         best = (max if question.verb == "most" else min)(numbers)
-        return [candidate.line for number, candidate in measured if number == best]
+        return [r.line for number, r in measured if number == best]
     result = {"sum": sum(numbers), "mean": mean(numbers), "gap": max(numbers) - min(numbers)}.get(question.verb, 0)
     return [f"{question.verb}: {tidy(result)}"]
 

@@ -58,11 +58,7 @@ def guess(fields: prompts.GuessFields) -> prompts.Guess:
 def extract(fields: prompts.ExtractFields) -> prompts.Extract:
     """The answer of the first paragraph that has one for the sub-question."""
     wanted = _next(fields)
-    answers = (
-        (paragraph.title, entity)
-        for paragraph in fields.paragraphs
-        if (entity := answer_in(paragraph.title, paragraph.text, wanted))
-    )
+    answers = ((p.title, entity) for p in fields.paragraphs if (entity := answer_in(p.title, p.text, wanted)))
     title, entity = next(answers, ("", ""))
     return prompts.Extract(title=title, finding=f"{wanted} {entity}." if entity else MISSING, entity=entity)
 

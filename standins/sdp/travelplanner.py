@@ -35,10 +35,7 @@ def cheapest(fields: SelectFields) -> Selection:
 
 @rule(CITIES)
 def nearest(fields: CitiesFields) -> Cities:
-    """The sequence of cities with the cheapest way there, way back and stays.
-
-    Cities that lack something needed are left out, if enough others remain.
-    """
+    """The sequence with the cheapest way there, way back and stays, of cities with all that is needed if possible."""
     fit = [c for c in fields.candidates if c.stay is not None and c.restaurants >= MEALS_A_CITY and c.attractions]
     enough = fit if len(fit) >= fields.count else fields.candidates
     sequences = permutations(_shortlist(enough, fields.count), fields.count)
@@ -57,10 +54,8 @@ def _offered(option: ListedOption, fields: SelectFields) -> int:
 def _shortlist(candidates: list[Candidate], count: int) -> list[Candidate]:
     """The few cheapest cities in each respect: a large state has too many permutations of all its cities."""
     size = count + 3
-    rankings = [
-        sorted(candidates, key=lambda c: _or_far(getattr(c, name)))[:size] for name in ("there", "back", "stay")
-    ]
-    names = {candidate.city: candidate for group in rankings for candidate in group}
+    best = [sorted(candidates, key=lambda c: _or_far(getattr(c, name)))[:size] for name in ("there", "back", "stay")]
+    names = {candidate.city: candidate for group in best for candidate in group}
     return sorted(names.values(), key=lambda candidate: candidate.city)
 
 

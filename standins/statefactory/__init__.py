@@ -1,6 +1,4 @@
-"""Offline stand-ins for StateFactory's model: rules that read the texts of the five worlds.
-
-A reader of the method can skip this package.
+"""Rules that read the five worlds' texts offline, in a model's place. A reader of the method can skip them.
 
 They answer Modules A, B and C (`statefactory.prompts`) for `engine="rules"`, from the fields that a model is shown.
 They open no world, and know no score, plan or simulator state.

@@ -92,11 +92,7 @@ def of_webshop(folder: Path = SAMPLES) -> Iterator[Compared]:
         known = known if page["session"] == session else ()
         session = page["session"]
         known, unparsed = webshop.read(known, page["action"], page["observation"])
-        true = {
-            (identity, name, value)
-            for identity, attributes in page["state"].items()
-            for name, value in attributes.items()
-        }
+        true = {(identity, name, value) for identity, values in page["state"].items() for name, value in values.items()}
         phrases = {fact for fact in facts(known) if " " in fact[2] and fact[1] == name_of(fact[2])}
         unasked = {fact for fact in phrases if fact[2] not in page["wanted"]}
         yield Compared(facts(known) - unasked, frozenset(true), unparsed)

@@ -1,6 +1,4 @@
-"""Fidelity in BlocksWorld: facts read against the simulator's state.
-
-Nothing is left out, since the text tells everything.
+"""Fidelity in BlocksWorld: facts read against the simulator's state. Nothing is left out: the text tells everything.
 
 Every problem is played by the planner's plan and then by seeded random actions. True are the simulator's facts: "on",
 "on the table" and "holding" as a block's position; "clear", and "covered" for the other blocks in towers; and the

@@ -118,12 +118,8 @@ class Simulated:
 
     def doors(self, room: str) -> dict[str, str]:
         """Door of a room -> its direction."""
-        directions = {neighbour: direction for direction, neighbour in self.exits(room).items()}
-        return {
-            door: directions[neighbour]
-            for here, door, neighbour in self.all("link")
-            if here == room and neighbour in directions
-        }
+        exit_to = {other: direction for direction, other in self.exits(room).items()}
+        return {door: exit_to[other] for here, door, other in self.all("link") if here == room and other in exit_to}
 
 
 class Told:

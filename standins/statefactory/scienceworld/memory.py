@@ -189,15 +189,13 @@ class Memory:
     def _identity(self, name: str, path: Path, room: str | None, seen: set[str]) -> str:
         """The identity of a thing seen at a place: one known there, else one whose place is unknown, else a new one."""
         named = [identity for identity in self.facts if plain(identity) == name and identity not in seen]
-        known_there = [
-            i for i in named if self.path(i) == path and self.facts[i].get("room") == room and self._placed(i)
-        ]
+        local = [i for i in named if self.path(i) == path and self.facts[i].get("room") == room and self._placed(i)]
         # In a holder of the same name about which nothing else is known.
         near = [i for i in named if path and self.path(i)[:1] == path[:1] and self.facts[i].get("room") == room
                 and not self.holders(i)]  # fmt: skip
         unplaced = [i for i in named if not self._placed(i) and self.facts[i].get("room") in (None, room)]
-        if known_there or near or unplaced:
-            return (known_there or near or unplaced)[0]
+        if local or near or unplaced:
+            return (local or near or unplaced)[0]
         beside = sum(plain(i) == name and self.path(i) == path and self.room_of(i) == room for i in seen)
         if beside:
             name = f"{ORDINALS[beside]}{name}" if beside < len(ORDINALS) else f"{name} number {beside + 1}"
