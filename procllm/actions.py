@@ -65,8 +65,8 @@ def legal(texts: Mapping[File, str]) -> tuple[str, ...]:
 def in_turn(commands: Iterable[str], last: str) -> tuple[str, ...]:
     """The commands that the agent may choose next, by turns. last: the last command, "" at the start.
 
-    After a Read, or after a program has printed its output, the agent writes. After writing it verifies. After a
-    verdict it reads or writes.
+    After a Read, or the output of a program, the agent writes; after writing it verifies; after a verdict it reads or
+    writes.
     """
     name, _, path = last.partition(" ")
     if name == "Read" or path == SOLVER:
@@ -77,7 +77,7 @@ def in_turn(commands: Iterable[str], last: str) -> tuple[str, ...]:
 
 
 def action_of(command: str, text: str = "") -> Action:
-    """The action of a command, which is one of `legal`. text: what Write and Append write."""
+    """The action of a command of `legal`. text: what to write or append."""
     name, _, path = command.partition(" ")
     match name:
         case "Read":

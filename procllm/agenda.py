@@ -26,7 +26,7 @@ class Entry:
 
 
 class Agenda:
-    """The task sequence K, its head last, and the verified tasks; a task verified twice is listed twice."""
+    """The task sequence K, its head last, and the verified tasks, with repetitions."""
 
     def __init__(self, network: Network, start: Task | None = None) -> None:
         """start: the first task; by default TOP, with the effect and files of the network's method for it."""

@@ -25,10 +25,10 @@ ALL = (*CONDITIONS, EXTENDED, HUMAN_PAPER, LLM_PAPER)
 
 
 def network_of(condition: str, domain: Domain, made: Network | None = None) -> Network:
-    """The network of a condition. made: the network that a model made, for LLM-TN.
+    """The network of a condition. made: LLM-TN's, made by a model.
 
-    Raises ValueError for an unknown condition.
-    Raises BadNetwork if the domain has no network for LLM-TN or "LLM-TN (paper)".
+    Raises ValueError for an unknown condition, and BadNetwork if the domain has no network for LLM-TN or LLM-TN
+    (paper).
     """
     if condition == HUMAN:
         return domain.network

@@ -12,7 +12,7 @@ from procllm.prompts import ACTING, CHECKING, NARROWED, VERIFYING
 
 
 def every_prompt() -> Iterator[Prompt]:
-    """The prompts of the acting and of the verifying model, both variants, and the prompt for LLM-TN's networks."""
+    """The acting and the verifying prompt, in both variants, and the prompt for LLM-TN's networks."""
     yield from (ACTING, NARROWED, VERIFYING, CHECKING, PLANNING)
 
 

@@ -41,10 +41,7 @@ def listed(solver: bool, tools: bool) -> tuple[File, ...]:
 
 
 def resolved(path: str, known: Collection[str]) -> str:
-    """Expand a bare file name ("notes.txt") to the one known path that ends in it; return anything else unchanged.
-
-    A name that two known paths share is not expanded.
-    """
+    """Expand a bare file name ("notes.txt") to the one known path that ends in it; return anything else unchanged."""
     matches = [candidate for candidate in known if candidate.rsplit("/", 1)[-1] == path]
     return matches[0] if path not in known and len(matches) == 1 else path
 

@@ -67,9 +67,9 @@ class StatedNetwork(AnswerModel):
 
 
 class Attempt(NamedTuple):
-    """One answer of the model. stated: its JSON, as given. text: the same in appendix D's format.
+    """One answer. stated: the model's JSON. text: the same in appendix D's format. Both are "" if it is malformed.
 
-    Both are "" if the answer is malformed. fault: why the network cannot be used, or "". network: None if it cannot be.
+    fault: why the network cannot be used, or "". network: None in that case.
     """
 
     stated: str
@@ -79,7 +79,7 @@ class Attempt(NamedTuple):
 
 
 class Made(NamedTuple):
-    """All attempts of a model at a network of a domain. network: None if the repaired one cannot be used either."""
+    """All attempts of a model at a domain's network. network: None if the repaired one cannot be used either."""
 
     domain: str
     backbone: str

@@ -142,7 +142,7 @@ def _refuse_endless(network: Network) -> None:
 
 
 def _refuse_cycle(network: Network) -> None:
-    """Reject a task that is its own descendant: it would be decomposed forever. The search starts from every task."""
+    """Reject a task that is its own descendant: it would be decomposed forever. Searches from every task."""
     finished: set[str] = set()
 
     # The recursion is at most as deep as there are methods, and `check` has limited these to MOST_METHODS.
@@ -222,7 +222,7 @@ def _text(head: str, raw: Mapping[str, Any], key: str) -> str:
 
 
 def _one_line(head: str, key: str, text: str) -> str:
-    """The stripped text. Raises BadNetwork if it is not a single line of plain text.
+    """The stripped text. Raises BadNetwork unless it is one line of plain text.
 
     Names and effects are inserted into prompts, where a second line would look like a part of the prompt.
     """

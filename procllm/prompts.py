@@ -74,9 +74,9 @@ class VerifyAnswer(AnswerModel):
 
 
 def shorter(fields: ActFields, over: int) -> ActFields | None:
-    """Cut the end of the longest of notes, last output and last answer; None if there is nothing more to cut.
+    """Cut the end of the longest of notes, last output and last answer; None if nothing is left to cut.
 
-    over: how many characters the prompt is too long.
+    over: characters that the prompt is too long.
     """
     longest = max(("last_response", "last_output", "notes"), key=lambda name: len(getattr(fields, name)))
     text = _cut(getattr(fields, longest), over)
@@ -84,7 +84,7 @@ def shorter(fields: ActFields, over: int) -> ActFields | None:
 
 
 def shorter_files(fields: VerifyFields, over: int) -> VerifyFields | None:
-    """Cut the end of the longest file; None if there is nothing more to cut. over: as in `shorter`."""
+    """Cut the end of the longest file; None if nothing is left to cut. over: as in `shorter`."""
     longest = max(fields.files, key=lambda file: len(file[1]), default=("", ""))
     text = _cut(longest[1], over)
     files = tuple((path, text) if path == longest[0] else (path, other) for path, other in fields.files)

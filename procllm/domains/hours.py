@@ -31,7 +31,7 @@ NETWORK = """
 
 
 def instances(count: int, seed: int = 0, people: int = 3, entries: int = 8) -> list[Instance]:
-    """The first `count` requests of a seed, with `entries` entries for the first `people` of PEOPLE."""
+    """The first `count` requests of a seed: `entries` entries of the first `people` of PEOPLE."""
     return [_instance(f"hours-{people}-{entries}-s{seed}-{n:03d}", people, entries) for n in range(count)]
 
 

@@ -144,9 +144,9 @@ class Episodes(Experiment):
         return {name: instance for instances in self.by_size().values() for name, instance in instances.items()}
 
     def by_size(self) -> Mapping[str, Mapping[str, Instance]]:
-        """Size as a table shows it ("b=3, h=2" or "") -> id -> instance, in the order in which they are played.
+        """Size as tables show it ("b=3, h=2" or "") -> id -> instance, in playing order.
 
-        Raises BadSetting for a negative limit, or a size with the wrong number of numbers.
+        Raises BadSetting for a wrong size.
         """
         if self.limit < 0:
             raise BadSetting(f"limit={self.limit}: state how many of each size, or 0 for all")

@@ -77,7 +77,7 @@ def played(
 
 
 def told(domain: str, network: Network) -> str:
-    """A line about a valid network: its tasks and methods, unused methods, and effects that rules cannot read."""
+    """A line about a valid network: its tasks, methods, unused methods and effects that rules cannot read."""
     tasks = sum(1 for _ in network.tree())
     unused = f"; never used: {', '.join(network.unreachable)}" if network.unreachable else ""
     unread = len(effects.unread(domains.domain(domain), network))

@@ -46,7 +46,7 @@ ALL = (*EVERYWHERE, HUMAN_PAPER, LLM_PAPER)
 
 
 def source(trial: Trial, benchmark: str) -> str:
-    """The source of a row: the data, and the engine that made LLM-TN's networks."""
+    """The data, and the engine that made LLM-TN's networks."""
     makers = f", LLM-TN's networks of {trial.options['maker']}" if LLM.name in trial.methods_of(benchmark) else ""
     return f"{trial.data_of(benchmark)} data{makers}"
 
@@ -79,9 +79,8 @@ def declared(
 def of_own(name: str, *domains: Domain, **other: Any) -> Study:
     """A study of a reader's own domains: Human-TN, Placebo-TN and No-TN on each; the other conditions run if named.
 
-    Rows are success and iterations. other: fields of `Study`, such as `limits`.
-    Raises BadNetwork for an invalid network.
-    Raises ValueError for a name that a domain of §5 has.
+    Rows are success and iterations. other: fields of `Study`, such as `limits`. Raises BadNetwork for an invalid
+    network, and ValueError for a name that a domain of §5 has.
     """
     plays = {register_domain(each).title: partial(Episodes, own=each) for each in domains}
     known = {each.name: each.but(each.name, plays=plays) for each in EVERYWHERE}

@@ -164,9 +164,9 @@ def misplanned(fields: ActFields, answer: AnswerModel, random: Random) -> Answer
 
 
 def another_action(room: str, random: Random) -> str:
-    """A random action in ScienceWorld with a thing of the room. About half of these actions the world does not know.
+    """A random action in ScienceWorld with a thing of the room; the world does not know about half of these actions.
 
-    None focuses on a thing, which could end the episode by chance.
+    None focuses on a thing, which could end the episode.
     """
     things = sorted(set(THING.findall(room))) or ["table"]
     return random.choice(VERBS).format(random.choice(things).strip())

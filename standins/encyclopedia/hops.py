@@ -58,7 +58,7 @@ def concluded(question: str, found: Sequence[str]) -> str:
 
 
 def magnitude(text: str) -> tuple[int, ...]:
-    """A date, a count or an amount, as a tuple that can be compared with another."""
+    """A date, a count or an amount, as a tuple that can be compared."""
     months = {name: number for number, name in enumerate(MONTHS, start=1)}
     words = re.findall(r"[A-Za-z]+|\d[\d,]*", text)
     numbers = [months.get(word) or (int(word.replace(",", "")) if word[0].isdigit() else None) for word in words]

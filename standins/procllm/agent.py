@@ -177,10 +177,7 @@ def unread(domain: Domain, network: Network) -> list[Task]:
 
 
 def rules_for(specifications: Iterable[str]) -> DomainRules | None:
-    """The rules that recognise one of these texts as their problem specification with most certainty, or None.
-
-    Among equals, a reader's own rules come first.
-    """
+    """The rules that most surely recognise one of these texts as their specification, or None. A reader's win a tie."""
     texts = [text for text in specifications if text]
     known = (*_own.values(), *(_Answering(d) for d in domains.registered.values() if d.rule), *_all_rules())
     certainty = [max((rules.recognises(text) for text in texts), default=0.0) for rules in known]

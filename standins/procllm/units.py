@@ -43,7 +43,7 @@ def grouped(problem: MovementProblem) -> list[Group]:
 
 
 def written(groups: Sequence[Group]) -> str:
-    """The groups as text, which `read_groups` reads."""
+    """The groups as text for `read_groups`."""
     return "\n".join(f"group {number} goes to {place}: {', '.join(units)}" for number, place, units in groups)
 
 
@@ -147,7 +147,7 @@ def orders(group: Group) -> str:
 
 
 def whole(parts: Sequence[str]) -> str:
-    """The JSON list of all lines of the parts that are objects; the lines are not checked."""
+    """The JSON list of all objects in the lines of the parts, unchecked."""
     lines = [line.strip().rstrip(",") for part in parts for line in part.split("\n")]
     return "[\n" + ",\n".join(f"  {line}" for line in lines if line.startswith("{")) + "\n]\n"
 

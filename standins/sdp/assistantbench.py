@@ -171,7 +171,7 @@ def unread(results: Sequence[Result]) -> list[int]:
 
 @corruption(prompts.DECOMPOSE)
 def without_one(fields: prompts.DecomposeFields, answer: prompts.Steps, random: Random) -> prompts.Steps:
-    """A plan without one of its steps; instead of a single step, one with the whole question as its goal."""
+    """A plan without one of its steps; if there is only one, the whole question is its goal."""
     if len(answer.steps) > 1:
         index = random.randrange(len(answer.steps))
         return prompts.Steps(steps=[*answer.steps[:index], *answer.steps[index + 1 :]])
@@ -208,7 +208,7 @@ def misread(fields: prompts.FindingFields, answer: prompts.Found, random: Random
 
 
 def another_number(right: float, random: Random) -> str:
-    """A result that is wrong by a factor of .5, .8, 1.25 or 2, and never equal to the right one."""
+    """The result times .5, .8, 1.25 or 2, rounded, and never the right one."""
     wrong = right * random.choice((0.5, 0.8, 1.25, 2))
     wrong = float(round(wrong)) if right == int(right) else round(wrong, 2)
     return f"{wrong if wrong != right else right + 1:.10g}"

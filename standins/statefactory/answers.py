@@ -64,7 +64,7 @@ def _with(answer: A, name: str, state: State) -> A:
 
 
 def _missed_or_mixed_up(known: Entities, offered: Sequence[Entity], random: Random) -> Entities:
-    """Miss an object or mix up a value, with equal chances; miss an object if no other one has a value to offer."""
+    """Miss an object or mix up a value, at even odds; miss one if no other object has a value to offer."""
     choices = list(_exchangeable(known, offered))
     if not choices or random.random() < 0.5:
         return _without_one(known, random)

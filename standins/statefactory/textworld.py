@@ -166,7 +166,7 @@ def _read_room(facts: Facts, room: str, body: str, action: str) -> list[str]:
 
 
 def _arrive(facts: Facts, room: str, action: str) -> None:
-    """Set where the agent is; after a move also, once and for all, how the room lies relative to the one before."""
+    """Set where the agent is; on the first visit by a move, also how the room lies relative to the one before."""
     before = facts.get(YOU, {}).get("location")
     direction = action.lower().removeprefix("go ").strip()
     # Only on the first visit: otherwise a room entered from elsewhere later would seem to have moved.

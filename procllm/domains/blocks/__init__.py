@@ -43,7 +43,7 @@ class StackProblem:
 
 
 def worded(problem: StackProblem) -> str:
-    """The text of the request: the initial facts, tower by tower from the table up, then the goal."""
+    """The request: the initial facts, tower by tower from the table up, then the goal."""
     start = (FACTS[name].format(*blocks) for name, *blocks in _facts(problem.start))
     goal = (FACTS["on"].format(*pair) for pair in problem.goal)
     return "\n".join([START, *start, GOAL, *goal]) + "\n"

@@ -57,7 +57,7 @@ class RecipeProblem:
 
 
 def worded(problem: RecipeProblem) -> str:
-    """The text of the request: a sentence, then one ingredient a line, as in the paper's example (C.2.2)."""
+    """The request: a sentence, then one ingredient a line, as in the paper's example (C.2.2)."""
     return "\n".join([OPENING, *problem.ingredients]) + "\n"
 
 

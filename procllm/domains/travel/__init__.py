@@ -154,12 +154,10 @@ class Funnel(NamedTuple):
 
 
 def instances(count: int = 0, seed: int = 0, data: str = "auto") -> list[Instance]:
-    """The first `count` instances, or all if there are fewer; 0 for as many as official data has.
+    """The first `count` instances, at most all; 0 for as many as official data has. Larger counts add to the end.
 
-    data: "auto" (official if present, else synthetic), "official" or "synthetic" (100 are stored). seed: only for the
-    same signature as in other domains; nothing is random here.
-    Raises MissingData if official data is requested and absent.
-    Raises ValueError for a negative count.
+    data: "auto" (official if present, else synthetic), "official" or "synthetic" (100 are stored). seed: unused, as
+    nothing is random here; other domains have it. Raises MissingData if official data is requested and absent.
     """
     if count < 0:
         raise ValueError(f"count={count}; give 0 for all, or how many")
@@ -185,7 +183,7 @@ def funnel(tasks: Sequence[TripTask], listings: Listings) -> Funnel:
 
 
 def is_single(task: TripTask) -> bool:
-    """Whether the trip goes to one city, for DAYS days."""
+    """Whether the trip goes to one city."""
     return task.days == DAYS and task.visiting_city_number == 1
 
 
@@ -257,7 +255,7 @@ def check(instance: Instance, answer: str) -> AnswerVerdict:
 
 
 def _pairs(answer: str) -> _Pairs | str:
-    """The answer's keys and values, or a message that says why it cannot be read."""
+    """The answer's keys and values, or why it cannot be read."""
     if len(answer) > MOST_CHARACTERS:
         return f"The answer has {len(answer)} characters; three values need far fewer."
     # A dict would keep only the last value of a repeated key, so an answer could name two flights.

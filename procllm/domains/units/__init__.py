@@ -67,7 +67,7 @@ class MovementProblem:
 
 
 def worded(problem: MovementProblem) -> str:
-    """The text of the request: the goal, a line for each unit, a line for each place."""
+    """The request: the goal, a line for each unit, a line for each place."""
     units = [UNIT.format(unit, place) for unit, place in problem.units.items()]
     places = [f"{place} - {list(adjacent)}" for place, adjacent in problem.network.items()]
     goal = [GOAL.format(problem.target), NEED.format(problem.need)]

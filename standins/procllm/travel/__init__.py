@@ -43,7 +43,7 @@ def values(section: str) -> dict[str, str]:
 
 
 def trip_section(trip: Trip) -> str:
-    """The notes' section with everything that the request asks for."""
+    """The section with everything that the request asks for."""
     return _lines(
         {
             "origin": trip.origin,
@@ -66,7 +66,7 @@ def trip_fault(section: str, trip: Trip) -> str:
 
 
 def flight_section(trip: Trip, returning: bool, row: Mapping[str, Any]) -> str:
-    """The notes' section for a flight, a row of the tool's output."""
+    """The section for a flight, a row of the tool's output."""
     origin, destination, date = trip.route(returning)
     price = row["Price"]
     return _lines(
@@ -97,10 +97,7 @@ def flight_fault(section: str, trip: Trip, returning: bool) -> str:
 
 
 def accommodation_section(trip: Trip, row: Mapping[str, Any]) -> str:
-    """The notes' section for an accommodation, a row of the tool's output.
-
-    The name is JSON: it may contain line breaks.
-    """
+    """The section for an accommodation, a row of the tool's output. The name is JSON: it may contain line breaks."""
     return _lines(
         {
             "name": json.dumps(row["NAME"], ensure_ascii=False),
@@ -181,7 +178,7 @@ TRIP_WORDS = re.compile(r"\borigin|\bdestination|\bdates?\b|\bbudget|\bpreferenc
 
 
 class TravelRules:
-    """The rules for Travel Planner, a `standins.procllm.view.DomainRules`."""
+    """The rules for Travel Planner."""
 
     name = "travel"
 
@@ -273,7 +270,7 @@ def notes_fault(wanted: tuple[str, ...], files: Mapping[str, str]) -> str:
 
 
 def answer_fault(files: Mapping[str, str]) -> str:
-    """The fault of the answer: its format, and if the notes are shown, a difference from them; "" if there is none."""
+    """The fault of the answer: its format, or a difference from the notes, if these are shown; "" if there is none."""
     try:
         answer = json.loads(files[ANSWER])
     except (ValueError, RecursionError):
