@@ -8,10 +8,10 @@ An episode in five lines, and Figure 1 of the paper for it:
     trajectory = procllm.play(blocks, instance, network, lab.connect("rules"))
     procllm.film(network, trajectory)
 
-To read the method, begin with `loop` (Algorithm 1); it stands on `network`, `agenda` and `workspace`. `prompts` has
-what a model is asked, `generation` networks that a model makes, `domains` the four domains, `plots` the drawings,
-`experiments.episodes` plays a domain under a network, `studies` are tables and figures.
-`dir(procllm)` lists what a user needs first.
+To read the method, begin with `loop` (Algorithm 1), which uses `network`, `agenda` and `workspace`. `prompts` holds the
+prompts of the loop, `generation` asks a model for a network, `domains` has the four domains, `plots` draws networks,
+`experiments.episodes` plays a domain under a network, and `studies` has the tables and figures.
+`dir(procllm)` lists the names that a user needs first.
 Source: Hsiao, Roberts and Smith 2025, "Procedural Knowledge Improves Agentic LLM Workflows".
 """
 

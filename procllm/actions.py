@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from lab.models.prompts import AnswerModel
 from procllm.files import NOTES, SOLVER, File
 
-LONGEST_PATH = 200  # characters of a path that the list of last commands shows; no listed file's is longer
+LONGEST_PATH = 200  # characters of a path shown in the list of last commands; no listed path is longer
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Write:
-    """Replace what the file holds."""
+    """Replace the text of the file."""
 
     path: str
     text: str
@@ -31,7 +31,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Append:
-    """Add to the end of the file."""
+    """Add text to the end of the file."""
 
     path: str
     text: str
@@ -46,26 +46,27 @@ Action = Read | Write | Append | Verify
 
 
 def command_of(action: Action) -> str:
-    """The action as the list of last commands shows it, on one line: its name and its file, without the text."""
+    """The action as one line of the list of last commands: its name and path, without the text."""
     name = type(action).__name__
     return name if isinstance(action, Verify) else f"{name} {' '.join(action.path[:LONGEST_PATH].split())}".strip()
 
 
 def legal(texts: Mapping[File, str]) -> tuple[str, ...]:
-    """The commands that a workspace with these files does not refuse and that can do something, as `command_of` writes
-    them: without reading the notes, which are always shown, and what is empty. texts: what each file holds.
+    """The commands that the workspace accepts and that have an effect, as `command_of` writes them.
+
+    Reading an empty file, or the notes, which are always shown, is left out. texts: file -> its text.
     """
-    files = sorted(texts, key=lambda file: file.writable)  # the documents first, which are to be read first
+    files = sorted(texts, key=lambda file: file.writable)  # documents first: the agent should read them first
     reads = [f"Read {file.path}" for file in files if file.path != NOTES and texts[file]]
     changes = [f"{name} {file.path}" for name in ("Write", "Append") for file in files if file.writable]
     return (*reads, *changes, "Verify")
 
 
 def in_turn(commands: Iterable[str], last: str) -> tuple[str, ...]:
-    """Those of the commands whose turn it is after the last one, "" for none.
+    """The commands that the agent may choose next, by turns. last: the last command, "" at the start.
 
-    What was read, or what a program printed, is written down; what was written is verified; and after a verdict one
-    reads or writes.
+    After a Read, or the output of a program, the agent writes; after writing it verifies; after a verdict it reads or
+    writes.
     """
     name, _, path = last.partition(" ")
     if name == "Read" or path == SOLVER:
@@ -76,7 +77,7 @@ def in_turn(commands: Iterable[str], last: str) -> tuple[str, ...]:
 
 
 def action_of(command: str, text: str = "") -> Action:
-    """The action of a command that is one of `legal`."""
+    """The action of a command of `legal`. text: what to write or append."""
     name, _, path = command.partition(" ")
     match name:
         case "Read":
@@ -136,6 +137,6 @@ class Command(AnswerModel):
 
 
 def stated(action: Action) -> StatedAction:
-    """The action in the form in which a model states it."""
+    """Convert an action to the form in which a model states it."""
     name = cast(Literal["Read", "Write", "Append", "Verify"], type(action).__name__)
     return StatedAction(name=name, action_arg1=getattr(action, "path", ""), action_arg2=getattr(action, "text", ""))

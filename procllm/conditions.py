@@ -1,11 +1,12 @@
-"""The conditions of §5, Human-TN, LLM-TN and No-TN, and others: networks, and nothing else of an episode differs.
+"""The conditions of §5 (Human-TN, LLM-TN, No-TN) and others; they differ only in the network of an episode.
 
-LLM-TN is what a model makes here; "LLM-TN (paper)" has the structure that Gemini 2.5 Pro made for the paper (E.1, E.2).
-Human-TN asks for more or less than appendix D in a few effects; "Human-TN (paper)" asks for as much.
+LLM-TN's network is made by a model here; "LLM-TN (paper)" has the structure that Gemini 2.5 Pro made for the paper
+(E.1, E.2). Human-TN asks for more or less than appendix D in a few effects; "Human-TN (paper)" asks for exactly as
+much.
 
-Placebo-TN asks what the content of a network is worth. It has as many tasks as the human network of the domain, so that
-as many verdicts have to be won before the last one, and its tasks say nothing of how the problem is solved. What an
-agent does in them is its own affair: it may work on the problem (see `standins.procllm.noise_kinds`).
+Placebo-TN measures what the content of a network is worth. It has as many tasks as the domain's human network, so an
+episode needs as many positive verdicts, but its tasks say nothing about how to solve the problem. The agent is free to
+work on the problem in them (see `standins.procllm.noise_kinds`).
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from procllm.network import TOP, BadNetwork, Method, Network, read
 
 HUMAN, LLM, PLACEBO, NONE = "Human-TN", "LLM-TN", "Placebo-TN", "No-TN"
 HUMAN_PAPER, LLM_PAPER = f"{HUMAN} (paper)", f"{LLM} (paper)"
-EXTENDED = "No-TN, extended goal"  # §6's
+EXTENDED = "No-TN, extended goal"  # of §6
 CONDITIONS = (HUMAN, LLM, PLACEBO, NONE)
 ALL = (*CONDITIONS, EXTENDED, HUMAN_PAPER, LLM_PAPER)
 
 
 def network_of(condition: str, domain: Domain, made: Network | None = None) -> Network:
-    """The network of a condition. made: LLM-TN's.
+    """The network of a condition. made: LLM-TN's, made by a model.
 
-    Raises ValueError for another condition, BadNetwork for an LLM-TN that the domain has no network for.
+    Raises ValueError for an unknown condition, and BadNetwork if the domain has no network for LLM-TN or LLM-TN
+    (paper).
     """
     if condition == HUMAN:
         return domain.network
@@ -56,10 +58,10 @@ def as_printed(domain: Domain) -> Network:
 
 
 def placebo(network: Network) -> Network:
-    """Placebo-TN: the top task of a network, with as many subtasks without content as it has tasks below the top."""
+    """Placebo-TN: the top task, with as many empty subtasks as the network has tasks below its top."""
     (top,) = top_alone(network).methods
     count = sum(1 for _ in network.tree()) - 1
-    # The request alone is their file: it is there from the start, so that any of them can be verified at any time.
+    # Their only effect file is the request. It exists from the start, so these tasks can be verified at any time.
     ponder = [
         Method(f"m-ponder-{n}", f"ponder matter {n}", f"matter {n} of the request has been pondered", (REQUEST,))
         for n in range(1, count + 1)
@@ -70,16 +72,16 @@ def placebo(network: Network) -> Network:
 def top_alone(network: Network) -> Network:
     """No-TN: one task that states the end conditions (§5), which are those of the network's top task."""
     # The paper's set of methods is empty, and K's one task describes the end conditions (§5). A method without subtasks
-    # is the same, and keeps the files that the verifier has to see.
+    # is equivalent, and keeps the files that the verifier has to see.
     top = network.find_first_relevant(TOP)
     return Network((replace(top, subtasks=()),) if top else ())
 
 
 def with_extended_goal(network: Network) -> Network:
-    """No-TN whose goal also asks for notes of both documents, which §6 says ends the loops of reading."""
+    """No-TN with a goal that also asks for notes on both documents, which §6 says ends the read loops."""
     (top,) = top_alone(network).methods
     effect = f"{top.effect}; and the notes hold what the request and the problem specification say"
-    # §6 extends the goal in words; the verifier sees the effect files alone (F), so that the notes and both documents
-    # have to be among them.
+    # §6 extends the goal in words. The verifier sees only the effect files (F), so these must include the notes and
+    # both documents.
     files = tuple(dict.fromkeys((*top.files, NOTES, REQUEST, SPECIFICATION)))
     return Network((replace(top, effect=effect, files=files),))

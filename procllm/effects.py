@@ -1,7 +1,7 @@
-"""Effects that the offline verifier can read; the nearest of them to one that it cannot.
+"""Check that the offline verifier can read a network's effects; suggest the nearest readable one if not.
 
-A model reads any effect. The rules of the engine `rules` read those of the domain's own networks and what is worded
-like them; of any other they say no more than that its files are not empty, so that it would pass unchecked.
+A model reads any effect. The rules of the engine `rules` read the effects of the domain's own networks and similar
+wordings. For any other effect they only check that its files are not empty, so the task would pass unchecked.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from procllm.network import BadNetwork, Method, Network, Task
 from procllm.prompts import VERIFYING
 
 Reader = Callable[[Domain, Network], list[Task]]
-NEAR = 0.8  # of two words, as difflib counts it: one is taken for the other misspelt
+NEAR = 0.8  # difflib's similarity from which a word counts as another one misspelt
 SUFFIXES = ("", "s", "es", "d", "ed", "ing")
 _readers: list[Reader] = []
 
 
 def reader(function: Reader) -> Reader:
-    """Register who knows which effects of a network no rule can read; a later one replaces it."""
+    """Register the function that lists the effects which no rule can read; a later one replaces it."""
     _readers[:] = [function]
     return function
 
 
 def unread(domain: Domain, network: Network) -> list[Task]:
-    """The tasks whose effect no rule can read, each as often as it is worked off; none where no rules are installed."""
+    """The tasks whose effect no rule can read, each as often as it is worked off; empty if no rules are installed."""
     rules.load(VERIFYING.name)
     return [task for read in _readers for task in read(domain, network)]
 
 
 def check(domain: Domain, network: Network) -> Network:
-    """The network itself, if rules can read its effects.
+    """Return the network if rules can read its effects.
 
-    Those of the domain's own networks pass, also those of the placebo, which say nothing on purpose. Raises BadNetwork
-    naming the effect, and the nearest one that can be read.
+    The effects of the domain's own networks pass, also the placebo's, which have no content on purpose.
+    Raises BadNetwork for an unreadable effect, or a misspelt word in one, and names the nearest readable effect.
     """
     known = [method for condition in ALL for method in _methods(condition, domain)]
     effects = {method.effect for method in known}
@@ -81,7 +81,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _forms(word: str) -> Iterator[str]:
-    """The word inflected, and so what it may be an inflection of."""
+    """The inflections of the word's possible stems."""
     bases = {word.removesuffix(suffix) for suffix in SUFFIXES if len(word) - len(suffix) > 3}
     for base in {*bases, *(base.removesuffix("e") for base in bases)}:
         yield from (base + suffix for suffix in (*SUFFIXES, "e"))

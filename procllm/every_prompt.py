@@ -1,4 +1,4 @@
-"""Every prompt that ProcLLM asks, for checks of recordings, and a question of each for `lab try`."""
+"""All prompts of ProcLLM, for checks of recordings, and an example question for each operator, for `lab try`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from procllm.prompts import ACTING, CHECKING, NARROWED, VERIFYING
 
 
 def every_prompt() -> Iterator[Prompt]:
-    """The acting model's and the verifying model's in both forms, and that for LLM-TN's networks."""
+    """The acting and the verifying prompt, in both variants, and the prompt for LLM-TN's networks."""
     yield from (ACTING, NARROWED, VERIFYING, CHECKING, PLANNING)
 
 
 def examples() -> Iterator[tuple[Prompt, dict[str, Any]]]:
-    """A question of each operator, on synthetic text."""
+    """An example question for each operator, on synthetic text."""
     files = (SPECIFICATION_FILE, REQUEST_FILE, ANSWER_FILE, NOTES_FILE)
     effect = f"{ANSWER_FILE.path} names every guest of the request, in the order of the alphabet"
     yield ACTING, {

@@ -1,18 +1,18 @@
-"""The files of a workspace: which there are, who may write them, and what they are for (paper §4, B.1)."""
+"""The files of a workspace: their paths, who may write them, and their purposes (paper §4, B.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from typing import NamedTuple
 
-FOLDER = "files/"  # what a program may read of the workspace
+FOLDER = "files/"  # the part of the workspace that a program may read
 REQUEST, SPECIFICATION = "files/request.txt", "files/problem_specification.txt"
 TOOLS, NOTES = "files/tools_specification.txt", "files/notes.txt"
 SOLVER, OUTPUT, ANSWER = "solver.py", "output.txt", "answer.txt"
 
-# How the trace of a changed solver goes on after the program's text.
+# Headings in the trace of a changed solver, after the program's text.
 PRINTED, ERRORS = "The program printed:", "The program's errors:"
-PASSED, FAILED = "PASS", "FAIL"  # how the trace of a Verify begins
+PASSED, FAILED = "PASS", "FAIL"  # the first word of a Verify's trace
 
 
 class File(NamedTuple):
@@ -41,11 +41,9 @@ def listed(solver: bool, tools: bool) -> tuple[File, ...]:
 
 
 def resolved(path: str, known: Collection[str]) -> str:
-    """The path itself, or of a bare file name ("notes.txt") the one known path that ends so. Of two that end alike
-    neither is taken.
-    """
-    ending = [each for each in known if each.rsplit("/", 1)[-1] == path]
-    return ending[0] if path not in known and len(ending) == 1 else path
+    """Expand a bare file name ("notes.txt") to the one known path that ends in it; return anything else unchanged."""
+    matches = [candidate for candidate in known if candidate.rsplit("/", 1)[-1] == path]
+    return matches[0] if path not in known and len(matches) == 1 else path
 
 
 def paths(solver: bool, tools: bool) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
-"""Networks that a model makes (LLM-TN, paper §6 and appendix E): asked for, checked, and repaired once.
+"""Networks that a model makes (LLM-TN, paper §6 and appendix E): requested, validated, and repaired once.
 
-The paper asks for the JSON of appendix D and shows two nodes; here a list of methods is asked for, which a schema can
-hold, with two methods shown, and written in D's shape to be checked as any other network is. No rule answers this
-prompt: a network written by hand is never called LLM-made. Offline, networks come from a recording of a real model,
-whatever they are worth.
+The paper requests the JSON of appendix D and shows two nodes. Here the model returns a list of methods, which a schema
+can express, and the prompt shows two. The list is converted to D's format and validated like any other network.
+No rule answers this prompt: a network written by hand is never called LLM-made. Offline, networks come from a recording
+of a real model, whatever their quality.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from procllm.domains import Domain
 from procllm.files import File, listed
 from procllm.network import TOP, BadNetwork, Network, read
 
-ASKS = 2  # the first, and one repair
+ASKS = 2  # the first attempt, and one repair
 
 
 class NetworkFields(Fields):
@@ -54,21 +54,22 @@ class StatedNetwork(AnswerModel):
         """The network in the shape of appendix D, heads and keys numbered in the order given."""
         return json.dumps(
             {
-                f"method{place}": {
+                f"method{number}": {
                     "task": method.task,
                     "subtasks": {f"subtask{n}": name for n, name in enumerate(method.subtasks, 1)},
                     "effect": method.effect,
                     "effect_files": {f"file{n}": path for n, path in enumerate(method.effect_files, 1)},
                 }
-                for place, method in enumerate(self.methods, 1)
+                for number, method in enumerate(self.methods, 1)
             },
             indent=1,
         )
 
 
 class Attempt(NamedTuple):
-    """One answer. stated: as the model gave it; text: the same in appendix D's shape; both "" where it could not be
-    read. fault: why it cannot be used, or "". network: None then.
+    """One answer. stated: the model's JSON. text: the same in appendix D's format. Both are "" if it is malformed.
+
+    fault: why the network cannot be used, or "". network: None in that case.
     """
 
     stated: str
@@ -78,7 +79,7 @@ class Attempt(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What a model made for a domain. network: None where also the repaired one cannot be used."""
+    """All attempts of a model at a domain's network. network: None if the repaired one cannot be used either."""
 
     domain: str
     backbone: str
@@ -88,8 +89,8 @@ class Made(NamedTuple):
 
 @cache
 def _with_paths(paths: tuple[str, ...]) -> type[StatedNetwork]:
-    """The answer in which only files that there are can be named."""
-    # Types made from the episode's files when it runs: pydantic reads them, a type checker cannot.
+    """The answer model that accepts only these paths as effect files."""
+    # Built at run time from the domain's files: pydantic reads such types, a type checker cannot.
     known: Any = Literal[paths]
     method: Any = create_model(
         "StatedMethod", __base__=StatedMethod, effect_files=(list[known], StatedMethod.model_fields["effect_files"])
@@ -107,11 +108,11 @@ PLANNING = read_prompt("procllm/network.md", NetworkFields, StatedNetwork, narro
 
 
 def make(domain: Domain, backbone: Backbone) -> Made:
-    """Ask for a network of the domain, and once more with the fault shown if it cannot be used.
+    """Ask for a network of the domain; if it cannot be used, ask once more, with the fault shown.
 
-    Raises NoRule under rules: they make no networks.
+    Raises NoRule for the engine `rules`, which makes no networks.
     """
-    # A network that cannot be used after its repair leaves LLM-TN without one: nobody mends it by hand.
+    # If the repaired network cannot be used either, LLM-TN has none: nobody corrects it by hand.
     attempts = [_attempt(domain, backbone, "", "")]
     while attempts[-1].fault and len(attempts) < ASKS:
         attempts.append(_attempt(domain, backbone, attempts[-1].stated, attempts[-1].fault))

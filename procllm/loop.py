@@ -1,7 +1,6 @@
 """The planning-and-acting loop: Algorithm 1 of the paper, with the trace and the contexts of B.1 and F.
 
-`play` plays one instance under a network. Human-TN, LLM-TN and No-TN differ in the network alone: `conditions` has
-them.
+`play` plays one instance under a network. Human-TN, LLM-TN and No-TN differ only in the network (see `conditions`).
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ Judge = Literal["model", "program", "both"]
 MODEL: Judge = "model"
 PROGRAM: Judge = "program"
 BOTH: Judge = "both"
-# Who verifies -> who is asked, one after another, until one says no; a program first, since it costs nothing.
+# Verifier setting -> prompts, asked in order until one rejects; the program comes first, since it costs nothing.
 JUDGES: Mapping[Judge, tuple[Prompt, ...]] = {MODEL: (VERIFYING,), PROGRAM: (CHECKING,), BOTH: (CHECKING, VERIFYING)}
 SHOWN_COMMANDS = 10  # B.1
-SHOWN_MALFORMED = 2000  # characters of an answer that could not be read; a model may repeat itself without end
-# What no action changes, the same for all episodes first: a verify context begins with these.
+SHOWN_MALFORMED = 2000  # characters shown of a malformed answer; a model may repeat itself endlessly
+# Files that no action changes. A verify context begins with them, first those that all episodes share.
 DOCUMENTS = (SPECIFICATION, TOOLS, REQUEST)
 
 
 class History:
-    """What the next action context shows of the past: the trace, the last answer, the last commands (B.1)."""
+    """What the next action context shows of earlier iterations: the trace, the last answer, the last commands (B.1)."""
 
     def __init__(self) -> None:
         self.trace, self.response = "", ""
@@ -48,25 +47,26 @@ class History:
 
     @property
     def last(self) -> str:
-        """The last command, "" at the start."""
+        """The last command; "" before the first."""
         return self.commands[-1] if self.commands else ""
 
 
 class Samples:
-    """Independent samples: of one question in two episodes, and of one asked again in an episode.
+    """Sample numbers that keep answers independent, between episodes and when a question is repeated within one.
 
     All episodes begin with the same context. If a cache or a seed gave them the same answers, they would succeed and
-    fail together, and no interval over instances would hold; and a loop within an episode could never be left.
+    fail together, and confidence intervals over instances would be wrong. Within an episode, the agent could never
+    leave a loop.
     """
 
     def __init__(self, episode: str, attempt: int = 0) -> None:
-        """episode: what its samples are drawn by, the instance's id. attempt: another one has other samples."""
+        """episode: the instance's id, from which its sample numbers follow. attempt: another one has other numbers."""
         name = f"{episode}#{attempt}" if attempt else episode
-        self._first = crc32(name.encode()) // 2  # 31 bits, as seeds have
+        self._first = crc32(name.encode()) // 2  # 31 bits, like a seed
         self._asked: Counter[tuple[Any, ...]] = Counter()
 
     def next(self, prompt: Prompt, fields: Mapping[str, Any]) -> int:
-        """The sample to ask for: the question is the prompt's name with its fields; asked again, it is the next one."""
+        """The sample number to request: a repeated question (prompt name and fields) gets the next number."""
         question = (prompt.name, *fields.values())
         self._asked[question] += 1
         return self._first + self._asked[question] - 1
@@ -84,18 +84,19 @@ def play(
     verified_by: Judge = MODEL,
     attempt: int = 0,
 ) -> Trajectory:
-    """Play one instance in a workspace of its own, and have its answer checked. Raises ValueError for no iterations.
+    """Play one instance in its own workspace and check its answer.
 
     nudge: end each action prompt with a reminder to take notes, which the paper's has not (see `procllm.prompts`).
-    form: how actions are stated, freely as in the paper; "narrowed", as one of the commands that are legal; "by turns",
-    as one of those whose turn it is (`procllm.actions.in_turn`). verified_by: the operator `verify`, as in the paper;
-    "program", the operator `check` instead; "both", where either may refuse. attempt: one of several independent ones.
-    watch: is shown the steps so far before each iteration.
+    form: how actions are stated: "free" as in the paper, "narrowed" to one of the legal commands, or "by turns", to one
+    of those whose turn it is (`procllm.actions.in_turn`). verified_by: "model" asks the operator `verify`, as in the
+    paper; "program" asks the operator `check`; "both" asks both, and either may reject. attempt: number of this
+    attempt, if there are several independent ones. watch: called with the steps so far before each iteration.
+    Raises ValueError if horizon is below 1.
     """
     if horizon < 1:
         raise ValueError(f"horizon={horizon}; an episode has at least one iteration")
     if domain.rule:
-        register(domain)  # by which the engine `rules` finds it
+        register(domain)  # so that the engine `rules` finds it
     workspace, agenda = workspace_of(domain, instance), Agenda(network)
     samples = Samples(instance.id, attempt)
     steps = procllm(agenda, workspace, backbone, samples, horizon, nudge, watch, form, verified_by)
@@ -106,7 +107,7 @@ def play(
 
 
 def workspace_of(domain: Domain, instance: Instance) -> Workspace:
-    """The workspace that an episode of the instance starts with."""
+    """The initial workspace of an instance."""
     documents = {
         REQUEST: instance.request,
         SPECIFICATION: domain.specification,
@@ -126,44 +127,44 @@ def procllm(
     form: Form = FREE,
     verified_by: Judge = MODEL,
 ) -> list[Step]:
-    """Algorithm 1. agenda: K, decomposed (line 2)."""
-    seen, steps = History(), list[Step]()
+    """Algorithm 1; returns the steps. agenda: K, already decomposed (line 2)."""
+    history, steps = History(), list[Step]()
     for _ in range(horizon):  # line 3
         if watch:
             watch(tuple(steps))
         if (task := agenda.head) is None:  # lines 4-5
             break
         try:
-            action = _act(backbone, samples, workspace, seen, task, nudge, form)  # lines 6-8
-        except MalformedAnswer as error:  # costs an iteration, and is no command
-            seen.trace = f"JSON error, nothing was done: {error}"
-            seen.response = shortened(error.text)
+            action = _act(backbone, samples, workspace, history, task, nudge, form)  # lines 6-8
+        except MalformedAnswer as error:  # costs an iteration and is not listed as a command
+            history.trace = f"JSON error, nothing was done: {error}"
+            history.response = shortened(error.text)
             steps.append(Step(task.name, "", "malformed"))
             continue
-        seen.commands.append(command_of(action))
+        history.commands.append(command_of(action))
         if isinstance(action, Verify):  # line 9
-            verified, seen.trace = _verified(backbone, samples, workspace, task, verified_by)  # lines 10-12
+            verified, history.trace = _verified(backbone, samples, workspace, task, verified_by)  # lines 10-12
             if verified:  # lines 13-15
                 agenda.verify()
             outcome: Outcome = "verified" if verified else "rejected"
         else:  # lines 16-22
-            done = workspace.do(action)
-            seen.trace = done.output
-            outcome = "refused" if done.refused else "done"
+            result = workspace.do(action)
+            history.trace = result.output
+            outcome = "refused" if result.refused else "done"
         steps.append(Step(task.name, command_of(action), outcome))
     return steps
 
 
 def shortened(text: str) -> str:
-    """The beginning of an answer that could not be read, with a word on what is left out."""
-    left = len(text) - SHOWN_MALFORMED
-    return f"{text[:SHOWN_MALFORMED]}\n[... {left} more characters]" if left > 0 else text
+    """The beginning of a malformed answer, with a note of how much was cut."""
+    omitted = len(text) - SHOWN_MALFORMED
+    return f"{text[:SHOWN_MALFORMED]}\n[... {omitted} more characters]" if omitted > 0 else text
 
 
 def _act(
     backbone: Backbone, samples: Samples, workspace: Workspace, seen: History, task: Task, nudge: bool, form: Form
 ) -> Action:  # fmt: skip
-    """Lines 6-7: the action context, and the action that the model chooses in it. Raises MalformedAnswer."""
+    """Lines 6-7: build the action context and ask the model for an action. Raises MalformedAnswer."""
     prompt, context = ACTING, {
         "files": tuple(workspace.files.values()), "notes": workspace.text(NOTES), "last_response": seen.response,
         "last_commands": tuple(seen.commands), "last_output": seen.trace, "task": task.name, "effect": task.effect,
@@ -172,7 +173,7 @@ def _act(
     if form != FREE:
         commands = legal({file: workspace.text(path) for path, file in workspace.files.items()})
         if form == TURNS and (commands := in_turn(commands, seen.last)) == (command_of(Verify()),):
-            return Verify()  # nothing else is left, so that nobody is asked
+            return Verify()  # the only legal command, so no model is asked
         prompt, context = NARROWED, context | {"commands": commands}
     answer = backbone.ask(prompt, samples.next(prompt, context), **context)
     seen.response = answer.value.model_dump_json(indent=1)
@@ -180,7 +181,7 @@ def _act(
 
 
 class Verified(NamedTuple):
-    """Whether the current task is done, and what the trace says of it."""
+    """The verdict on the current task, and the feedback that the trace shows."""
 
     verified: bool
     feedback: str
@@ -189,7 +190,7 @@ class Verified(NamedTuple):
 def _verified(
     backbone: Backbone, samples: Samples, workspace: Workspace, task: Task, verified_by: Judge
 ) -> Verified:  # fmt: skip
-    """Lines 10-11: the verify context holds the effect and its files alone. A verdict that is none passes nothing."""
+    """Lines 10-11: ask whether the effect holds, given only it and its files. A malformed verdict rejects."""
     paths = (*(path for path in DOCUMENTS if path in task.files), *task.files)
     files = tuple((path, workspace.text(path)) for path in dict.fromkeys(paths))
     context, feedback = {"effect": task.effect, "files": files}, ""

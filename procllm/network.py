@@ -1,9 +1,9 @@
-"""Task networks: methods that decompose tasks, read from JSON, checked, and written back (paper §3, figure 1, D).
+"""Task networks: read them from JSON, validate them and write them back (paper §3, figure 1, D).
 
-Two shapes are read. Appendix D: a method has `task`, `subtasks` with keys `subtask1`..., `effect` and `effect_files`.
-Figure 1: the keys of subtasks are `1`..., and `name`, `verify` and `verify_files` stand for `task`, `effect` and
-`effect_files`. Subtasks run in the order in which the numbers of their keys count up; so do those of all networks that
-the paper prints, though its prompt for a model (E.3) asks for the reverse.
+A method decomposes a task into subtasks. Two JSON formats are read. Appendix D: a method has `task`, `subtasks` with
+the keys `subtask1`..., `effect` and `effect_files`. Figure 1: subtasks have the keys `1`..., and `name`, `verify` and
+`verify_files` replace `task`, `effect` and `effect_files`. Subtasks run in ascending order of the numbers in their
+keys, as in all networks that the paper prints, although its prompt for a model (E.3) asks for the reverse.
 """
 
 from __future__ import annotations
@@ -19,23 +19,24 @@ from typing import Any, cast
 from procllm.files import resolved
 
 TOP = "process user request"  # the task that every episode starts with (§4)
-# Another spelling -> ours; figure 1 uses both within one network.
+# Figure 1's key -> appendix D's; figure 1 mixes both in one network.
 SPELLINGS = {"name": "task", "verify": "effect", "verify_files": "effect_files"}
 KEYS = ("task", "subtasks", "effect", "effect_files")
-# Far above any network that says how a task is done; a model may write any nonsense.
+# Limits far above any sensible network: a model may write nonsense of any size.
 MOST_METHODS, MOST_TASKS = 200, 1000
 
 
 class BadNetwork(ValueError):
-    """A task network that cannot be used; the message names the method or task and what is wrong with it."""
+    """An invalid task network; the message names the method or task and its fault."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """How a task is done, and how one sees that it is done.
+    """How to do a task, and how to verify that it is done.
 
-    head: the method's own name. task: what it decomposes. subtasks: in the order they run; empty for a task that is
-    worked on as it is. effect: what holds once the task is done. files: paths of the files that show it.
+    head: the method's own name. task: the task that it decomposes. subtasks: in the order in which they run; empty if
+    the task is worked on directly. effect: what holds once the task is done. files: paths of the files that show the
+    effect.
     """
 
     head: str
@@ -47,7 +48,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Task:
-    """A task as it is worked on: a method's, or one that no method matches and that is then primitive."""
+    """A task to work on: a method's task, or a primitive task, which no method matches."""
 
     name: str
     effect: str
@@ -56,21 +57,21 @@ class Task:
 
 @dataclass(frozen=True)
 class Network:
-    """Methods in order. The empty network is No-TN's (§5); `top` is the task it starts with."""
+    """A sequence of methods. An episode starts with the task `TOP`. The paper's No-TN has no methods (§5)."""
 
     methods: tuple[Method, ...]
 
     def find_first_relevant(self, task: str) -> Method | None:
-        """The first method that matches the task's name, or None: the task is primitive (Algorithm 1, line 24)."""
+        """The first method that matches the task's name; None if the task is primitive (Algorithm 1, line 24)."""
         return next((method for method in self.methods if method.task == task), None)
 
     def task(self, name: str, files: Sequence[str] = ()) -> Task:
-        """The task of that name. A primitive one has no effect of its own: its name says it, seen in `files`."""
+        """The task with this name. A primitive task states no effect, so "done: NAME" has to hold in `files`."""
         method = self.find_first_relevant(name)
         return Task(name, method.effect, method.files) if method else Task(name, f"done: {name}", tuple(files))
 
     def tree(self, task: str = TOP) -> Iterator[tuple[int, str]]:
-        """Depth and name of each task that the top decomposes into, parents before their subtasks."""
+        """Depth and name of each task in the decomposition tree of `task`, parents before their subtasks."""
         pending = [(0, task)]
         while pending:
             depth, name = pending.pop()
@@ -80,7 +81,7 @@ class Network:
 
     @property
     def unreachable(self) -> tuple[str, ...]:
-        """Heads of methods that never come to use: nothing decomposes into their task, or an earlier one matches."""
+        """Heads of methods that are never used: no task decomposes into their task, or an earlier method matches it."""
         reached = {name for _, name in self.tree()}
         return tuple(
             method.head
@@ -90,46 +91,46 @@ class Network:
 
 
 def check(network: Network, known: Iterable[str] = ()) -> Network:
-    """The network itself, if it can be used. known: the workspace's paths, where its files are to be checked too.
+    """Validate a network and return it. known: the workspace's paths; if given, effect files must be among them.
 
-    Raises BadNetwork for a cycle, a missing task, effect or effect file, an unknown file, no method for the top task,
-    a subtask that only a capital or a space keeps from its method, and a network of absurd size. Heads are unique
-    already: `read` refuses a second one.
+    Raises BadNetwork for a cycle, a missing task, effect or effect file, an unknown file, no method for the top task, a
+    subtask that differs from a method's task only in case or spaces, and a network above the size limits. `read` has
+    rejected duplicate heads.
     """
     known = tuple(known)
     if len(network.methods) > MOST_METHODS:
         raise BadNetwork(f"The network has {len(network.methods)} methods; at most {MOST_METHODS} are read")
     for method in network.methods:
-        for what, value in (("task", method.task), ("effect", method.effect), ("effect_files", method.files)):
+        for key, value in (("task", method.task), ("effect", method.effect), ("effect_files", method.files)):
             if not value:
-                raise BadNetwork(f"Method {method.head!r} has no {what}; a method needs task, effect, effect_files")
+                raise BadNetwork(f"Method {method.head!r} has no {key}; a method needs task, effect, effect_files")
         unknown = [file for file in method.files if known and file not in known]
         if unknown:
             raise BadNetwork(f"Method {method.head!r} is verified by {unknown[0]!r}; the files are {', '.join(known)}")
     _refuse_misspelt(network)
     if not network.find_first_relevant(TOP):
         raise BadNetwork(f"No method has the task {TOP!r}, with which every episode starts")
-    # In this order: counting the tasks of a tree with a circle would never end.
+    # Cycles first: counting the tasks of a cyclic tree would never end.
     _refuse_cycle(network)
     _refuse_endless(network)
     return network
 
 
 def _refuse_misspelt(network: Network) -> None:
-    """A task that is nearly a method's would be primitive, and the method would silently never be used."""
-    spelt = {" ".join(method.task.casefold().split()): method for method in network.methods}
+    """Reject a task spelt almost like a method's: it would be primitive, and the method silently never be used."""
+    by_spelling = {" ".join(method.task.casefold().split()): method for method in network.methods}
     needed = [("The first task", TOP)]
     needed += [(f"Subtask of {method.head!r},", task) for method in network.methods for task in method.subtasks]
-    for which, task in needed:
-        near = spelt.get(" ".join(task.casefold().split()))
-        if near and not network.find_first_relevant(task):
+    for subject, task in needed:
+        similar = by_spelling.get(" ".join(task.casefold().split()))
+        if similar and not network.find_first_relevant(task):
             raise BadNetwork(
-                f"{which} {task!r} is not spelt as the task of {near.head!r}, {near.task!r}; make them alike"
+                f"{subject} {task!r} is not spelt as the task of {similar.head!r}, {similar.task!r}; make them alike"
             )
 
 
 def _refuse_endless(network: Network) -> None:
-    """Count the tasks of the tree without walking it: shared subtasks can double it at every level."""
+    """Count the tasks without walking the tree, since shared subtasks can double it at every level; reject too many."""
 
     @cache
     def tasks_below(task: str) -> int:
@@ -141,10 +142,10 @@ def _refuse_endless(network: Network) -> None:
 
 
 def _refuse_cycle(network: Network) -> None:
-    """Walk down from every task; a task below itself would be decomposed for ever."""
+    """Reject a task that is its own descendant: it would be decomposed forever. Searches from every task."""
     finished: set[str] = set()
 
-    # Recursion is no deeper than there are methods, and MOST_METHODS was held against them before.
+    # The recursion is at most as deep as there are methods, and `check` has limited these to MOST_METHODS.
     def descend(task: str, above: tuple[str, ...]) -> None:
         if task in above:
             raise BadNetwork(f"Tasks decompose in a circle: {' -> '.join((*above[above.index(task) :], task))}")
@@ -158,25 +159,26 @@ def _refuse_cycle(network: Network) -> None:
 
 
 def read(text: str, known: Iterable[str] = ()) -> Network:
-    """A network from JSON in either of the paper's shapes, checked. known: as in `check`; a file that is given by its
-    last part alone (figure 1) is read as the one known path that ends so. Raises BadNetwork.
+    """Read and validate a network from JSON in either of the paper's formats. Raises BadNetwork.
+
+    known: as in `check`; a bare file name (figure 1) stands for the one known path that ends in it.
     """
     known = tuple(known)
     try:
         raw = json.loads(text, object_pairs_hook=_without_duplicates)
     except BadNetwork:
         raise
-    except ValueError as error:  # a number of thousands of digits is one, too
+    except ValueError as error:  # also raised for a number of thousands of digits
         raise BadNetwork(f"The network is no JSON: {error}") from None
     except RecursionError:
         raise BadNetwork("The network is nested too deeply; a method holds texts and two flat objects") from None
     if not isinstance(raw, dict):
-        raise BadNetwork("The network must be a JSON object with a method a key")
+        raise BadNetwork("The network must be a JSON object with one method per key")
     return check(Network(tuple(_method(head, value, known) for head, value in raw.items())), known)
 
 
 def write(network: Network, shape: str = "appendix") -> str:
-    """The network as JSON, in the shape of "appendix" D or of "figure" 1. Reading it gives the same network."""
+    """The network as JSON, in the format of "appendix" D or of "figure" 1. `read` returns the same network from it."""
     effect, files, number = {
         "appendix": ("effect", "effect_files", "subtask{}"),
         "figure": ("verify", "verify_files", "{}"),
@@ -191,25 +193,25 @@ def write(network: Network, shape: str = "appendix") -> str:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    heads = [name for name, _ in pairs]
-    repeated = next((name for name in heads if heads.count(name) > 1), None)
+    keys = [key for key, _ in pairs]
+    repeated = next((key for key in keys if keys.count(key) > 1), None)
     if repeated is not None:
-        raise BadNetwork(f"{repeated!r} stands twice; the second would silently replace the first")
+        raise BadNetwork(f"{repeated!r} occurs twice; the second would silently replace the first")
     return dict(pairs)
 
 
 def _method(head: str, raw: Any, known: tuple[str, ...]) -> Method:
     if not isinstance(raw, dict):
         raise BadNetwork(f"Method {head!r} is no JSON object")
-    named = [SPELLINGS.get(key, key) for key in cast(dict[str, Any], raw)]
-    if wrong := [key for key, name in zip(raw, named, strict=True) if name not in KEYS]:
+    canonical = [SPELLINGS.get(key, key) for key in cast(dict[str, Any], raw)]
+    if wrong := [key for key, name in zip(raw, canonical, strict=True) if name not in KEYS]:
         raise BadNetwork(f"Method {head!r} has {wrong[0]!r}; a method has {', '.join(KEYS)}")
-    if len(set(named)) < len(named):
+    if len(set(canonical)) < len(canonical):
         raise BadNetwork(f"Method {head!r} says the same thing under two names; keep one of each of {SPELLINGS}")
-    plain: dict[str, Any] = dict(zip(named, raw.values(), strict=True))
-    files = tuple(resolved(file, known) for file in _ordered(head, "effect_files", plain.get("effect_files", {})))
-    subtasks = _ordered(head, "subtasks", plain.get("subtasks", {}))
-    return Method(head, _text(head, plain, "task"), _text(head, plain, "effect"), files, subtasks)
+    entries: dict[str, Any] = dict(zip(canonical, raw.values(), strict=True))
+    files = tuple(resolved(file, known) for file in _ordered(head, "effect_files", entries.get("effect_files", {})))
+    subtasks = _ordered(head, "subtasks", entries.get("subtasks", {}))
+    return Method(head, _text(head, entries, "task"), _text(head, entries, "effect"), files, subtasks)
 
 
 def _text(head: str, raw: Mapping[str, Any], key: str) -> str:
@@ -220,8 +222,9 @@ def _text(head: str, raw: Mapping[str, Any], key: str) -> str:
 
 
 def _one_line(head: str, key: str, text: str) -> str:
-    """The text, if it is a line of plain text: names and effects stand in prompts, where a second line would be read
-    as the prompt's own.
+    """The stripped text. Raises BadNetwork unless it is one line of plain text.
+
+    Names and effects are inserted into prompts, where a second line would look like a part of the prompt.
     """
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text.strip()):
         raise BadNetwork(f"Method {head!r}: {key} must be one line of plain text")
@@ -229,17 +232,17 @@ def _one_line(head: str, key: str, text: str) -> str:
 
 
 def _ordered(head: str, key: str, raw: Any) -> tuple[str, ...]:
-    """The values by the numbers at the end of their keys, so that subtask10 comes after subtask2."""
+    """The values in order of the number at the end of their keys, so that subtask10 comes after subtask2."""
     if not isinstance(raw, dict) or not all(isinstance(value, str) for value in raw.values()):
         raise BadNetwork(f'Method {head!r}: {key} must be an object of texts, such as {{"subtask1": "..."}}')
-    places: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for name in raw:
-        if not (number := re.search(r"(?<!\d)\d{1,6}$", name)):
+        if not (digits := re.search(r"(?<!\d)\d{1,6}$", name)):
             raise BadNetwork(f"Method {head!r}: {key} has the key {name!r}; keys end in the number of their place")
-        places[name] = int(number[0])
-    if len(set(places.values())) < len(places):
+        numbers[name] = int(digits[0])
+    if len(set(numbers.values())) < len(numbers):
         raise BadNetwork(f"Method {head!r}: two keys of {key} have the same number")
-    values = tuple(_one_line(head, key, raw[name]) for name in sorted(raw, key=places.__getitem__))
+    values = tuple(_one_line(head, key, raw[name]) for name in sorted(raw, key=numbers.__getitem__))
     if "" in values:
         raise BadNetwork(f"Method {head!r}: {key} holds an empty text")
     return values

@@ -1,14 +1,15 @@
 """The prompts of the loop: what to do next, and whether the current task is done (paper B.1, F.2).
 
-Each is there twice. NARROWED is answered by one of the commands that it lists, ACTING by any; CHECKING asks a second
-verifier, such as a program, what VERIFYING asks the first.
+Each has two variants. ACTING accepts any command, NARROWED only one of those that it lists. VERIFYING asks the first
+verifier, and CHECKING asks the same of a second one, such as a program.
 
-The wording stands in `procllm/prompt_texts`; its sentences are our own. What else differs from the paper's: answers are
-JSON throughout (the verifier's `satisfied` stands for its last line); lines of a file that look like a heading of the
-prompt are set off, so that they can be read as nothing but text; and what changes least comes first, since a server
-that keeps the beginning of its last prompt reads only what is new. Of the action prompt these are rules and files, the
-notes, which mostly grow, and the task; the verifier is shown the documents before the files that the agent writes, and
-the effect last.
+The wording is in `procllm/prompt_texts`, in sentences of our own. Other differences from the paper's prompts:
+
+- All answers are JSON; the verifier's `satisfied` replaces its last line.
+- Lines of a file that look like a heading of the prompt are set off, so that they are read as plain text.
+- What changes least comes first, because a server that caches the beginning of its last prompt reads only the rest. In
+  the action prompt, rules and files come first, then the notes, which mostly grow, then the task. The verifier sees the
+  documents before the files that the agent writes, and the effect last.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class NarrowedFields(ActFields):
 
 
 def _one_of(fields: NarrowedFields) -> type[Command]:
-    listed: Any = Literal[fields.commands]  # made at run time, which no type checker can follow
+    listed: Any = Literal[fields.commands]  # built at run time, which no type checker can follow
     return limited(Command, "command", listed)
 
 
@@ -73,14 +74,17 @@ class VerifyAnswer(AnswerModel):
 
 
 def shorter(fields: ActFields, over: int) -> ActFields | None:
-    """The longest of notes, last output and last answer with its end cut off. None if there is nothing more to cut."""
+    """Cut the end of the longest of notes, last output and last answer; None if nothing is left to cut.
+
+    over: characters that the prompt is too long.
+    """
     longest = max(("last_response", "last_output", "notes"), key=lambda name: len(getattr(fields, name)))
     text = _cut(getattr(fields, longest), over)
     return None if text is None else fields.model_copy(update={longest: text})
 
 
 def shorter_files(fields: VerifyFields, over: int) -> VerifyFields | None:
-    """The longest file with its end cut off. None if there is nothing more to cut."""
+    """Cut the end of the longest file; None if nothing is left to cut. over: as in `shorter`."""
     longest = max(fields.files, key=lambda file: len(file[1]), default=("", ""))
     text = _cut(longest[1], over)
     files = tuple((path, text) if path == longest[0] else (path, other) for path, other in fields.files)
@@ -88,11 +92,11 @@ def shorter_files(fields: VerifyFields, over: int) -> VerifyFields | None:
 
 
 def _cut(text: str, over: int) -> str | None:
-    """Shorter by what is over, yet at most by half, so that no one text pays for all."""
-    kept = text.removesuffix(CUT)
-    if len(kept) < 2 * len(CUT):
+    """The text cut by `over` characters, at most by half, so that no single text bears it all; None if too short."""
+    body = text.removesuffix(CUT)
+    if len(body) < 2 * len(CUT):
         return None
-    return kept[: max(len(kept) - over - len(CUT), len(kept) // 2)] + CUT
+    return body[: max(len(body) - over - len(CUT), len(body) // 2)] + CUT
 
 
 ACTING = read_prompt("procllm/act.md", ActFields, Response, shorten=shorter)

@@ -1,4 +1,4 @@
-"""What an episode leaves: its steps, its answer, and what the checker says of it; and its timeline, to look at."""
+"""The record of an episode: its steps, its answer and the checker's verdict; and its timeline for the viewer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Outcome = Literal["done", "refused", "malformed", "verified", "rejected"]
 
 
 class Step(NamedTuple):
-    """One iteration. task: the one worked on. command: as the agent sees it in its list; "" for a malformed answer."""
+    """One iteration. task: the task worked on. command: as the agent's list shows it; "" for a malformed answer."""
 
     task: str
     command: str
@@ -26,9 +26,9 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Trajectory:
-    """An episode. ended: "done" when no task was left, "horizon" when the iterations ran out.
+    """An episode. ended: "done" if no task was left, "horizon" if the iterations ran out.
 
-    verified: the tasks that passed, in that order. answer, notes: the texts of the files at the end.
+    verified: the verified tasks, in order. answer, notes: the final texts of these files.
     """
 
     instance: str
@@ -46,8 +46,8 @@ class Trajectory:
 
     @property
     def parts(self) -> dict[str, bool]:
-        """The checker's parts, each false for a timeout (Table 1's columns)."""
-        return {name: held and self.ended == "done" for name, held in self.verdict.parts.items()}
+        """The checker's parts, all false after a timeout (Table 1's columns)."""
+        return {name: holds and self.ended == "done" for name, holds in self.verdict.parts.items()}
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, which `from_json` reads. The parts are pairs: their order says which failed first."""
@@ -71,28 +71,30 @@ VERDICTS: Mapping[Outcome, bool] = {"verified": True, "rejected": False, "refuse
 
 
 def timeline(trajectory: Trajectory, exchanges: Sequence[Exchange] = (), task: str = "") -> Timeline:
-    """The trajectory as steps. exchanges: all prompts and answers in order, where they are at hand: what a command
-    showed stands in the next prompt alone. task: the text of the problem.
+    """The trajectory as steps of the viewer.
+
+    exchanges: all prompts and answers in order, if available. Only they hold the output of a command, which the next
+    prompt shows. task: the text of the problem.
     """
     parts = dealt(exchanges, _counts(trajectory.steps, [exchange.operator for exchange in exchanges]))
     steps, done = list[Shown](), 0
-    for step, asked in zip(trajectory.steps, parts, strict=True):
+    for step, calls in zip(trajectory.steps, parts, strict=True):
         before = {"tasks verified": done}
         done += step.outcome == "verified"
         steps.append(
             Shown(
                 title=f"{step.task}: {step.command or 'an answer that could not be read'}",
                 verdict=VERDICTS.get(step.outcome), reason="" if step.outcome == "done" else step.outcome,
-                target=step.task, action=step.command, exchanges=asked, cost=cost_of(asked), before=before,
+                target=step.task, action=step.command, exchanges=calls, cost=cost_of(calls), before=before,
                 after={"tasks verified": done},
             )
         )  # fmt: skip
     verdict = trajectory.verdict
-    held = {name: "holds" if holds else "does not hold" for name, holds in verdict.parts.items()}
+    observation = {name: "holds" if holds else "does not hold" for name, holds in verdict.parts.items()}
     steps.append(
         Shown(
             title="the checker on the answer", verdict=verdict.solved, reason=verdict.reason,
-            action=trajectory.answer or "(no answer)", observation=held,
+            action=trajectory.answer or "(no answer)", observation=observation,
         )
     )  # fmt: skip
     if trajectory.notes:
@@ -102,13 +104,13 @@ def timeline(trajectory: Trajectory, exchanges: Sequence[Exchange] = (), task: s
 
 
 def _counts(steps: Sequence[Step], operators: Sequence[str]) -> list[int]:
-    """How many exchanges each step had: what to do, if that was asked, and one or two verdicts of a Verify."""
-    counts, left = list[int](), deque(operators)
+    """How many exchanges each step had: one for the action, if that was asked, one or two for a Verify's verdict."""
+    counts, remaining = list[int](), deque(operators)
     for step in steps:
-        before = len(left)
-        if left and left[0] == ACTING.operator:
-            left.popleft()
-        while left and left[0] != ACTING.operator and step.outcome in ("verified", "rejected"):
-            left.popleft()
-        counts.append(before - len(left))
+        before = len(remaining)
+        if remaining and remaining[0] == ACTING.operator:
+            remaining.popleft()
+        while remaining and remaining[0] != ACTING.operator and step.outcome in ("verified", "rejected"):
+            remaining.popleft()
+        counts.append(before - len(remaining))
     return counts

@@ -1,4 +1,4 @@
-"""What a domain is, the four of §5, and a reader's own: documents, instances, tools, a checker, a network (C, D)."""
+"""Domains: documents, instances, tools, a checker and a network (C, D). The four of §5, and a reader's own."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from procllm.network import Network, read
 
 @dataclass(frozen=True)
 class Instance:
-    """One problem. id: stable, sorts in order. request: what the agent reads in files/request.txt. problem: typed, what
-    the checker reads and no agent sees. tools: name in the sandbox -> host folder that the solver sees read-only.
+    """One problem.
+
+    id: stable, sorts in order. request: the text of files/request.txt. problem: typed data for the checker, which no
+    agent sees. tools: name in the sandbox -> host folder that the solver may read.
     """
 
     id: str
@@ -27,9 +29,9 @@ class Instance:
 
 @dataclass(frozen=True)
 class AnswerVerdict:
-    """What the checker says of an answer. parts: what had to hold, in order and cumulative; reason: the first fault.
+    """The checker's verdict on an answer. parts: name -> whether it holds, in order. reason: the first fault.
 
-    A part holds only if all before it hold, as in the columns of Table 1.
+    A part holds only if all parts before it hold, as in the columns of Table 1.
     """
 
     parts: Mapping[str, bool]
@@ -43,15 +45,16 @@ class AnswerVerdict:
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain's documents and checks.
+    """The documents, instances, checker and networks of a domain.
 
-    specification, tools_specification: texts of the documents; the latter is empty where there are no tools.
-    human: the hand-made network as JSON. llm: that of appendix E, its tasks, order and files in our words, or "".
+    specification, tools_specification: texts of the documents; the latter is empty for a domain without tools.
+    human: the hand-made network as JSON. llm: the network of appendix E with its tasks, order and files in our words,
+    or "".
     printed_effects: head -> effect, where appendix D asks for more or less than `human` does.
-    check(instance, answer text) -> AnswerVerdict; it knows no solver.
-    instances(count, seed, **size) -> the first `count` instances of that seed. sized: what the numbers of a size are
-    called. solver: whether solver.py is there. rule: what answers a request where no model does, of a reader's own
-    domain; rules play those of §5 by what they know of them.
+    check(instance, answer text) -> AnswerVerdict; it uses no solver.
+    instances(count, seed, **size) -> the first `count` instances of that seed. sized: the names of a size's numbers.
+    solver: whether the agent has solver.py. rule: answers a request for the engine `rules`, in a reader's own domain;
+    the domains of §5 have rules of their own.
     """
 
     name: str
@@ -74,17 +77,17 @@ class Domain:
 
     @cached_property
     def network(self) -> Network:
-        """The hand-made network, checked. Raises BadNetwork."""
+        """The hand-made network, validated. Raises BadNetwork."""
         return read(self.human, self.paths)
 
 
 def cumulative(parts: Mapping[str, str]) -> AnswerVerdict:
-    """A verdict from what is wrong with each part ("" if nothing); what comes after a failed part fails as well."""
-    held, reason = {}, ""
+    """A verdict from the fault of each part ("" if none); all parts after a failed one fail as well."""
+    holds, reason = {}, ""
     for name, fault in parts.items():
         reason = reason or fault
-        held[name] = not reason
-    return AnswerVerdict(held, reason)
+        holds[name] = not reason
+    return AnswerVerdict(holds, reason)
 
 
 NAMES = ("travel", "recipes", "blocks", "units")
@@ -92,9 +95,10 @@ registered: dict[str, Domain] = {}  # readers' own, by name
 
 
 def register(domain: Domain) -> Domain:
-    """Make a reader's own domain known by its name, in the place of the one that had it.
+    """Register a reader's own domain by its name, replacing an earlier one of that name.
 
-    Raises ValueError for the name of a domain of §5, and BadNetwork for a network that cannot be used.
+    Raises ValueError for the name of a domain of §5.
+    Raises BadNetwork for an invalid network.
     """
     if domain.name in NAMES:
         raise ValueError(f"The name {domain.name!r} is one of the paper's domains, {', '.join(NAMES)}; choose another")
@@ -104,7 +108,7 @@ def register(domain: Domain) -> Domain:
 
 
 def domain(name: str) -> Domain:
-    """The domain of that name, one of NAMES or one that was registered. Raises ValueError for another."""
+    """The domain with this name, one of NAMES or a registered one. Raises ValueError for any other name."""
     if name in registered:
         return registered[name]
     if name not in NAMES:

@@ -1,4 +1,4 @@
-"""Work hours, a domain that is not of the paper: a report on a list, which a reader's own domain can start from."""
+"""Work hours, a domain that is not from the paper: a report on a list. A template for a reader's own domain."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NETWORK = """
 
 
 def instances(count: int, seed: int = 0, people: int = 3, entries: int = 8) -> list[Instance]:
-    """Requests with so many entries of so many people."""
+    """The first `count` requests of a seed: `entries` entries of the first `people` of PEOPLE."""
     return [_instance(f"hours-{people}-{entries}-s{seed}-{n:03d}", people, entries) for n in range(count)]
 
 
@@ -43,7 +43,7 @@ def _instance(name: str, people: int, entries: int) -> Instance:
 
 
 def added_up(request: str) -> str:
-    """The right answer to a request; engine `rules` gives it."""
+    """The right answer to a request, which the engine `rules` gives."""
     sums: dict[str, int] = {}
     for name, hours in re.findall(r"^(\w+) (\d+)$", request, re.MULTILINE):
         sums[name] = sums.get(name, 0) + int(hours)
@@ -51,14 +51,14 @@ def added_up(request: str) -> str:
 
 
 def check(problem: Instance, answer: str) -> AnswerVerdict:
-    """The people first, then their sums; any text is an answer."""
-    right = problem.problem.splitlines()
+    """Check the people, then their sums. Accepts any text."""
+    expected = problem.problem.splitlines()
     lines = [line.strip() for line in answer.split("\n") if line.strip()]
     names = [line.split()[0] for line in lines]
     return cumulative(
         {
-            "people": "" if names == [line.split()[0] for line in right] else f"it names {names}",
-            "sums": "" if lines == right else "a sum is wrong",
+            "people": "" if names == [line.split()[0] for line in expected] else f"it names {names}",
+            "sums": "" if lines == expected else "a sum is wrong",
         }
     )
 

@@ -1,4 +1,4 @@
-"""A domain of a reader's own: requests in words, an answer that is written in one go, a check, and a network for it."""
+"""A reader's own domain whose answer is written in one step: requests, a check, and a network for them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def in_one_go(
     fault: Callable[[str, str], str],
     rule: Callable[[str], str] | None = None,
 ) -> Domain:
-    """The domain, with a network of three methods: take notes, write the answer, and have both verified.
+    """The domain, with a network of three methods: take notes, write the answer, and the top task that verifies it.
 
-    about: the problem specification. goal: what answer.txt has to hold, in words. tasks: the
-    ids of so many tasks of a seed. request: what the agent of a task reads. fault: what is wrong with the answer to a
-    task, "" if nothing. rule: answers a request, for the engine `rules`.
+    about: the problem specification. goal: what answer.txt has to hold, in words. tasks(count, seed): ids of the tasks.
+    request(task): the request that the agent reads. fault(task, answer): what is wrong with the answer, "" if nothing.
+    rule: answers a request, for the engine `rules`.
     """
     work = f"write what {goal}"
     methods = (

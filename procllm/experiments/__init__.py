@@ -1,1 +1,1 @@
-"""What the notebooks of `3_procllm/` play, episodes and networks that a model makes; and Figure A.1."""
+"""The experiments of the notebooks in `3_procllm/`: episodes, networks that a model makes, and Figure A.1."""

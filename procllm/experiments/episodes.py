@@ -1,4 +1,4 @@
-"""ProcLLM's episodes as an experiment: the problems of one domain, worked on under one network."""
+"""ProcLLM's episodes as an experiment: problems of one domain, worked on under one network."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from procllm.trajectory import Trajectory, timeline
 OPERATORS = (ACTING.operator, VERIFYING.operator)
 MADE_BY = "replay:llm_networks-local-qwen2.5-coder-1.5b"  # the committed recording of LLM-TN's maker
 TRAVEL = "travel"  # the one domain with official data
-COUNT = 20  # instances of a size by default, where a domain makes as many as one likes
+COUNT = 20  # default number of instances a size, for domains that generate any number
 Sizes = tuple[tuple[int, int], ...]
 
 
@@ -37,12 +37,13 @@ Sizes = tuple[tuple[int, int], ...]
 class Episodes(Experiment):
     """ProcLLM's loop on instances of a domain under one network.
 
-    domain: of `procllm.domains.NAMES`. own: a reader's domain, in place of it. network: a condition of
-    `procllm.conditions`. limit: instances of each size, the first ones; 0 for all of Travel Planner's requests, and
-    COUNT where there is no end of them. blocks: sizes (b, h) of Blocks World; units: (n, k) of Unit Movement; sizes:
-    those of a reader's domain, by its `sized`; () for one default size, which tables do not name. nudge, form,
-    verified_by: as for `procllm.loop.play`. attempts: how often an episode starts anew, at most, until its last task is
-    verified; together they have `horizon` iterations. maker: the engine of LLM-TN's networks.
+    domain: a name of `procllm.domains.NAMES`. own: a reader's domain, used instead. network: a condition of
+    `procllm.conditions`. limit: how many instances of each size, the first ones; 0 for all of Travel Planner's
+    requests, or COUNT in domains that generate any number.
+    blocks: sizes (b, h) of Blocks World. units: sizes (n, k) of Unit Movement. sizes: sizes of a reader's domain, see
+    its `sized`. () is a single default size, which tables do not name.
+    nudge, form, verified_by: as for `procllm.loop.play`. attempts: how often an episode may start again until its last
+    task is verified; the attempts share the iterations of `horizon`. maker: the engine of LLM-TN's networks.
     """
 
     domain: str = "blocks"
@@ -63,16 +64,19 @@ class Episodes(Experiment):
     metric: ClassVar[str] = "success"
 
     def __post_init__(self) -> None:
-        """Make a reader's domain known in this process, which may be a worker's."""
+        """Register a reader's domain in this process, which may be a worker."""
         if self.own:
             object.__setattr__(self, "domain", register(self.own).name)
 
     def operators(self) -> tuple[str, ...]:
-        """Who acts, and who verifies; LLM-TN's networks are the `maker`'s."""
+        """The operators that act and verify; LLM-TN's networks are requested from `maker`."""
         return (ACTING.operator, *sorted(prompt.operator for prompt in JUDGES[self.verified_by]))
 
     def decided(self) -> Episodes:
-        """With `data` decided. Raises BadSetting for a horizon below 1, or below an iteration for each attempt."""
+        """The settings with `data` decided.
+
+        Raises BadSetting for a horizon below 1 or attempts outside 1 to horizon.
+        """
         if self.horizon < 1:
             raise BadSetting(f"horizon={self.horizon} must be at least 1")
         if not 1 <= self.attempts <= self.horizon:
@@ -84,7 +88,7 @@ class Episodes(Experiment):
         return replace(self, data=load(self.data).data)
 
     def unplayable(self) -> str:
-        """What is wrong with LLM-TN's network, where the maker made none that can be used."""
+        """Why LLM-TN has no usable network; "" if it can be played."""
         try:
             network(self.network, self.domain, self.maker)
         except BadNetwork as error:
@@ -92,42 +96,44 @@ class Episodes(Experiment):
         return ""
 
     def inputs(self) -> dict[str, str]:
-        """LLM-TN's network and a reader's domain, hashed: either may be another one tomorrow, under the same name."""
+        """Hashes of LLM-TN's network and of a reader's domain: either may change and keep its name."""
         texts = {"network": write(network(LLM, self.domain, self.maker))} if self.network == LLM else {}
         texts |= {"domain": _text_of(self.own)} if self.own else {}
         return {name: key_of(text) for name, text in texts.items()}
 
     def tasks(self) -> list[str]:
-        """Ids of the instances."""
+        """The ids of the instances."""
         return list(self.instances())
 
     def side(self, score: Score) -> tuple[str, str]:
-        """The domain, and the condition."""
+        """The domain's title, and the condition."""
         return domain(self.domain).title, self.network
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """Play an instance, in as many attempts as it takes; the last one's result, with the iterations of all."""
-        known, instance, iterations = domain(self.domain), self.instances()[task], 0
-        tasks = network(self.network, self.domain, self.maker)
-        how: dict[str, Any] = {"nudge": self.nudge, "form": self.form, "verified_by": self.verified_by}
+        """Play an instance, in several attempts if needed. Returns the last result, with the iterations of all."""
+        problem_domain, instance, iterations = domain(self.domain), self.instances()[task], 0
+        methods = network(self.network, self.domain, self.maker)
+        options: dict[str, Any] = {"nudge": self.nudge, "form": self.form, "verified_by": self.verified_by}
         for attempt in range(self.attempts):
-            last = play(known, instance, tasks, ledger, self.horizon // self.attempts, attempt=attempt, **how)
-            iterations += len(last.steps)
-            if last.ended == "done":
+            trajectory = play(
+                problem_domain, instance, methods, ledger, self.horizon // self.attempts, attempt=attempt, **options
+            )
+            iterations += len(trajectory.steps)
+            if trajectory.ended == "done":
                 break
-        return result_of(last) | {"iterations": iterations}
+        return result_of(trajectory) | {"iterations": iterations}
 
     def judged(self, episode: Episode) -> Judgement:
-        """Task success, a timeout being none (§6)."""
+        """Task success; a timeout is no success (§6)."""
         if episode.failed:
             return super().judged(episode)
         trajectory = Trajectory.from_json(episode.result["trajectory"])
-        missed = [part for part, held in trajectory.verdict.parts.items() if not held]
+        missed = [part for part, holds in trajectory.verdict.parts.items() if not holds]
         ended = "out of iterations" if trajectory.ended == "horizon" else ""
         return Judgement(float(trajectory.success), ended or (f"fails at {missed[0]}" if missed else ""))
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """The trajectory with its problem."""
+        """The trajectory's timeline, with the text of its problem."""
         if episode.failed:
             return super().timeline(episode, exchanges)
         trajectory = Trajectory.from_json(episode.result["trajectory"])
@@ -138,33 +144,36 @@ class Episodes(Experiment):
         return {name: instance for instances in self.by_size().values() for name, instance in instances.items()}
 
     def by_size(self) -> Mapping[str, Mapping[str, Instance]]:
-        """Size for a table, "b=3, h=2" or "" -> id -> instance, in the order in which they are played."""
+        """Size as tables show it ("b=3, h=2" or "") -> id -> instance, in playing order.
+
+        Raises BadSetting for a wrong size.
+        """
         if self.limit < 0:
             raise BadSetting(f"limit={self.limit}: state how many of each size, or 0 for all")
         sizes = {"blocks": self.blocks, "units": self.units}.get(self.domain, self.sizes)
-        known = domain(self.domain)
-        if wrong := [size for size in sizes if len(size) != len(known.sized)]:
-            numbers = ", ".join(known.sized) or "no numbers: it has no sizes"
-            raise BadSetting(f"sizes: {list(wrong[0])}: a size of {known.title} is {numbers}")
-        return _by_size(known, sizes, self.limit, self.data, self.seed)
+        sized_domain = domain(self.domain)
+        if wrong := [size for size in sizes if len(size) != len(sized_domain.sized)]:
+            numbers = ", ".join(sized_domain.sized) or "no numbers: it has no sizes"
+            raise BadSetting(f"sizes: {list(wrong[0])}: a size of {sized_domain.title} is {numbers}")
+        return _by_size(sized_domain, sizes, self.limit, self.data, self.seed)
 
 
 def result_of(trajectory: Trajectory) -> dict[str, Any]:
-    """An episode's result: success, iterations, each part of the answer (cumulative, as in Table 1), the trajectory."""
-    parts = {name: float(held) for name, held in trajectory.parts.items()}
+    """An episode's result: success, iterations, parts of the answer (cumulative, as in Table 1), trajectory."""
+    parts = {name: float(holds) for name, holds in trajectory.parts.items()}
     numbers = {"success": float(trajectory.success), "iterations": len(trajectory.steps)}
     return numbers | parts | {"trajectory": trajectory.to_json()}
 
 
 def trajectories(run: Results[Any]) -> dict[str, Trajectory]:
-    """Task -> trajectory, of the episodes that did not fail; of a whole study, or of one condition on one domain."""
-    played = ((name, episode.result) for name, episode in run.episodes.items() if not episode.failed)
-    return {name: Trajectory.from_json(result["trajectory"]) for name, result in played}
+    """Task -> trajectory, for the episodes that did not fail. run: a whole study, or one condition on one domain."""
+    results = ((name, episode.result) for name, episode in run.episodes.items() if not episode.failed)
+    return {name: Trajectory.from_json(result["trajectory"]) for name, result in results}
 
 
 @cache
 def made(of: Domain, maker: str) -> Made:
-    """The network that the maker's engine makes for a domain. Raises BadNetwork for a recording that has none of it."""
+    """The network that an engine makes for a domain. Raises BadNetwork if a recording does not contain it."""
     try:
         return make(of, connected(maker))
     except Unavailable as error:
@@ -183,7 +192,7 @@ def _by_size(
     of: Domain, sizes: tuple[tuple[int, ...], ...], limit: int, data: str, seed: int
 ) -> dict[str, dict[str, Instance]]:
     options: dict[str, Any] = {"seed": seed} | ({"data": data} if of.name == TRAVEL else {})
-    count, by_size = limit or (0 if of.name == TRAVEL else COUNT), {}  # 0: all that there are
+    count, by_size = limit or (0 if of.name == TRAVEL else COUNT), {}  # 0: all requests
     for size in [dict(zip(of.sized, numbers, strict=True)) for numbers in sizes] or [{}]:
         label = ", ".join(f"{letter}={number}" for letter, number in size.items())
         by_size[label] = {instance.id: instance for instance in of.instances(count, **options, **size)}
@@ -191,9 +200,9 @@ def _by_size(
 
 
 def _text_of(own: Domain) -> str:
-    """What a reader's domain says and does, so that an edited one makes another run."""
+    """The text and code of a reader's domain, so that an edited domain makes another run."""
     functions = [function for function in (own.check, own.instances, own.rule) if function]
-    # `in_one_go` wraps what the reader wrote.
+    # `in_one_go` wraps the reader's functions.
     inner = [cell.cell_contents for function in functions for cell in getattr(function, "__closure__", None) or ()]
     code = [own_code(function) for function in (*functions, *inner) if callable(function)]
     return canonical([own.specification, own.tools_specification, own.human, own.sized, own.solver, code])

@@ -1,4 +1,4 @@
-"""Figure A.1: one problem of Unit Movement, how an episode solves it, and what §5 says of the graph."""
+"""Figure A.1: one problem of Unit Movement, how an episode solves it, and what §5 says about the graph."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from procllm.trajectory import Step, Trajectory
 if TYPE_CHECKING:
     import pandas as pd
 
-PRINTED_EDGES = 9  # beyond the tree, in C.4.2: counted from its 17 lines
+PRINTED_EDGES = 9  # edges beyond the tree in C.4.2, counted from its 17 lines
 
 
 def answering(engine: str, others: Mapping[str, str] | None = None) -> Backbone:
-    """Who acts and verifies. others: instead, for single operators. Raises as `lab.models.connect.connect` does, and
-    BadEngine.
+    """The backbone that acts and verifies. others: operator -> its engine, where it differs.
+
+    Raises BadEngine, and as `lab.models.connect.connect` does.
     """
     return connected(str(engines.routed(engine, others or {}, OPERATORS, "the episode")))
 
 
 def request(instance: Instance) -> pd.DataFrame:
-    """The request as the agent reads it, a row a line."""
+    """The request as the agent reads it, one row a line."""
     lines = [(line,) for line in instance.request.splitlines() if line]
     return readable(lines, ["request"])
 
 
 def steps(trajectory: Trajectory, choice: engines.Engine) -> pd.DataFrame:
-    """The episode, an iteration a row. choice: the engine that answered; of a replay, the recorded one."""
+    """The episode, one row an iteration. choice: the engine that answered; for a replay, the recorded one."""
 
     table = readable(trajectory.steps, Step._fields)
     table.insert(0, "iteration", range(1, len(table) + 1))
@@ -42,25 +43,25 @@ def steps(trajectory: Trajectory, choice: engines.Engine) -> pd.DataFrame:
 
 
 def moves(instance: Instance, trajectory: Trajectory, choice: engines.Engine) -> pd.DataFrame:
-    """How the answer was judged, and which share of its moves goes along one edge, which no rule asks for."""
+    """The checker's verdict, and the share of the moves that follow an edge, which no rule requires."""
     import pandas as pd
 
-    facts = {name: float(held) for name, held in trajectory.verdict.parts.items()}
+    facts = {name: float(holds) for name, holds in trajectory.verdict.parts.items()}
     facts["share of moves along one edge"] = along_edges(instance, trajectory.answer)
     table = pd.DataFrame(facts.items(), columns=["fact", "value"])
     return table.assign(n=1, evidence=choice.evidence, backbone=choice.label)
 
 
 def construction(count: int, n: int, k: int, seed: int = 0) -> pd.DataFrame:
-    """What §5 says of the graph: in how many of `count` generated problems it is so, in percent, and in the example
-    that the paper prints (C.4.2).
+    """In how many of `count` generated problems each statement of §5 about the graph holds, in percent.
 
-    Our generator was written to §5, so that its column is so by construction and reproduces nothing.
+    The other column is the example that the paper prints (C.4.2). Our generator follows §5, so our column holds by
+    construction and reproduces nothing.
     """
     import pandas as pd
 
     problems = [instance.problem for instance in domain("units").instances(count, seed=seed, n=n, k=k)]
-    # fact -> whether it holds of a problem, and what the printed example has
+    # fact -> a test of a problem, and the value in the printed example
     facts: dict[str, tuple[Callable[[MovementProblem], bool], str]] = {
         "the target has four neighbours": (lambda p: len(p.network[p.target]) == 4, "four"),
         "each neighbour has at least three outer places": (
@@ -75,9 +76,9 @@ def construction(count: int, n: int, k: int, seed: int = 0) -> pd.DataFrame:
             lambda p: all(set(p.network[place]) & set(p.network[p.target]) for place in p.units.values()), "yes",
         ),
     }  # fmt: skip
-    lines = [
+    rows = [
         {"fact": fact, "value": 100 * sum(map(holds, problems)) / count, "the paper's example": example}
         for fact, (holds, example) in facts.items()
     ]
-    about = {"unit": "% of problems, by construction", "n": count, "evidence": "measured"}
-    return pd.DataFrame(lines).assign(**about, backbone="none, a count")
+    columns = {"unit": "% of problems, by construction", "n": count, "evidence": "measured"}
+    return pd.DataFrame(rows).assign(**columns, backbone="none, a count")

@@ -1,4 +1,4 @@
-"""The floors of ProcLLM's domains: an empty answer and a constant one, and rules under the hand-made network."""
+"""Floors of ProcLLM's domains: an empty answer, a constant answer, and rules under the hand-made network."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from procllm.domains import Domain, domain
 from procllm.experiments.episodes import Episodes, result_of
 from procllm.trajectory import Trajectory
 
-COUNT = 30  # instances of the domains that make as many as one likes
+COUNT = 30  # instances, in domains that generate any number
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answering(Episodes):
-    """No agent: the same answer to each problem, "" for none."""
+    """No agent: gives the same answer to each problem, "" for none."""
 
     answer: str = ""
 
@@ -33,11 +33,11 @@ class Answering(Episodes):
 
 
 def panel(of: str | Domain, answer: str, limit: int = COUNT) -> Panel:
-    """Nothing and a constant answer, and rules as the expert, on a domain of §5, by its name, or a reader's own."""
-    where: dict[str, Any] = {"domain": of} if isinstance(of, str) else {"own": of}
-    constant = partial(Answering, engine="first", network=NONE, **where)
+    """The floors of a domain, by name or a reader's own: no answer, a constant answer, and rules as the expert."""
+    domain_setting: dict[str, Any] = {"domain": of} if isinstance(of, str) else {"own": of}
+    constant = partial(Answering, engine="first", network=NONE, **domain_setting)
     return Panel(
-        {DO_NOTHING: constant(), CONSTANT: constant(answer=answer), EXPERT: Episodes(**where)},
+        {DO_NOTHING: constant(), CONSTANT: constant(answer=answer), EXPERT: Episodes(**domain_setting)},
         limit=limit,
         lacks=dict.fromkeys((FIRST, RANDOM, PLACEBO), "Act writes files, and no null model writes texts"),
     )

@@ -1,4 +1,4 @@
-"""§6 and appendix E: networks that a model makes, what is wrong with them, and what they are worth."""
+"""Networks that a model makes (§6, appendix E): which can be used, their faults and their sizes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(Experiment):
-    """An engine makes a network of each domain."""
+    """An engine makes a network for each domain."""
 
     method: ClassVar[str] = "procllm-networks"
     packages: ClassVar[tuple[str, ...]] = ("lab", "procllm")
@@ -38,23 +38,23 @@ class Setup(Experiment):
         return Makings
 
     def operators(self) -> tuple[str, ...]:
-        """The one question."""
+        """The operator of the only prompt."""
         return (PLANNING.operator,)
 
     def decided(self) -> Setup:
-        """Specifications come with the code, so `data` decides nothing."""
+        """The settings with `data` fixed: specifications come with the code."""
         return replace(self, data="synthetic")
 
     def tasks(self) -> list[str]:
-        """The domains."""
+        """The names of the domains."""
         return list(NAMES)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, bool]:
-        """Whether the network of a domain can be used; its text is in the answers. Rules make none, which is NoRule."""
+        """Whether the network for a domain can be used; its text is in the answers. Raises NoRule for `rules`."""
         return {"usable": make(domain(task), ledger).network is not None}
 
     def judged(self, episode: Episode) -> Judgement:
-        """Whether there is a network that can be used."""
+        """1 if there is a usable network, else 0."""
         if episode.failed:
             return super().judged(episode)
         return Judgement(1.0) if episode.result["usable"] else Judgement(0.0, "no usable network")
@@ -62,18 +62,18 @@ class Setup(Experiment):
 
 @dataclass(frozen=True)
 class Makings(experiment.Results[Setup]):
-    """What an engine made."""
+    """The networks that an engine made."""
 
     @cached_property
     def made(self) -> dict[str, Made]:
-        """Domain -> what was made of it; from the cache or the recording, since the run has just asked."""
+        """Domain -> its network and attempts; from the cache or the recording, since the run has just asked for it."""
         return {name: make(domain(name), connected(self.setup.engine)) for name in self.episodes}
 
 
 def collect(engine: str, workers: int = 0, cluster: str = "") -> Makings:
-    """Ask an engine for a network of each domain, and save the recording where `python -m lab record` asks for one.
+    """Ask an engine for a network of each domain; save the recording if `python -m lab record` requests one.
 
-    workers, cluster: as for `lab.runs.collecting.collect`. Raises RuntimeError where a domain's episode failed.
+    workers, cluster: as for `lab.runs.collecting.collect`. Raises RuntimeError if an episode failed.
     """
     makings = collecting.collect(Setup(engine=engine), workers or 1, cluster)
     for episode in makings.episodes.values():
@@ -84,19 +84,19 @@ def collect(engine: str, workers: int = 0, cluster: str = "") -> Makings:
 
 
 def rows(makings: Makings) -> pd.DataFrame:
-    """How many of the n domains' networks can be used, at the first answer and with the repair."""
+    """How many of the n domains have a usable network, from the first answer and with the repair."""
     counts = {
         "usable networks, first answer": sum(not made.attempts[0].fault for made in makings.made.values()),
         "usable networks, repaired once": sum(made.network is not None for made in makings.made.values()),
     }
-    # All the domains that there are, and so no interval.
+    # These are all domains, not a sample, so there is no interval.
     origin: dict[str, Any] = {"evidence": "measured", "source": "this run", "n": len(makings.made)}
     origin["outcomes"] = makings.outcomes()
     return tables.table(tables.row(LLM, makings.backbone, name, count, **origin) for name, count in counts.items())
 
 
 def overview(makings: Makings) -> pd.DataFrame:
-    """A row a domain: can the network be used, what was wrong first and last, and its size beside the human one's."""
+    """One row a domain: whether its network can be used, its first and last fault, its size and the human network's."""
     import pandas as pd
 
     lines = map(_line, makings.made.values())
@@ -104,9 +104,9 @@ def overview(makings: Makings) -> pd.DataFrame:
 
 
 def beside_rules(makings: Makings) -> pd.DataFrame:
-    """`overview`, with how many tasks of each network have an effect that rules cannot check."""
+    """`overview`, with the number of tasks in each network whose effect rules cannot check."""
     networks = {domain(name): made.network for name, made in makings.made.items() if made.network}
-    unread = {of.title: len(effects.unread(of, network)) for of, network in networks.items()}
+    unread = {domain_used.title: len(effects.unread(domain_used, network)) for domain_used, network in networks.items()}
     table = overview(makings)
     return table.assign(**{"tasks that rules cannot check": table["domain"].map(unread)})
 
@@ -114,7 +114,7 @@ def beside_rules(makings: Makings) -> pd.DataFrame:
 def _line(made: Made) -> dict[str, Any]:
     network, human = made.network, _size(domain(made.domain).network)
     tasks, depth = _size(network) if network else (None, None)
-    # Else nothing ever asks for an answer.
+    # Without answer.txt among the effect files, no task ever asks for an answer.
     answers = network and any("answer.txt" in network.task(name).files for _, name in network.tree())
     return {
         "domain": domain(made.domain).title,
@@ -131,11 +131,11 @@ def _line(made: Made) -> dict[str, Any]:
 
 
 def _size(network: Network) -> tuple[int, int]:
-    """How many tasks the top one decomposes into, itself included, and the most levels below it."""
+    """The number of tasks in the tree, including the top one, and its depth below the top."""
     depths = [depth for depth, _ in network.tree()]
     return len(depths), max(depths)
 
 
 def playable(makings: Iterable[Made]) -> list[str]:
-    """The domains whose network can be used."""
+    """The domains with a usable network."""
     return [made.domain for made in makings if made.network is not None]

@@ -1,4 +1,4 @@
-"""Task networks by hand: text beside its tree, checked as it is typed; played, with the tree as it comes to life."""
+"""Edit a task network by hand: its text beside its tree, validated while typing; play it and watch the tree."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from procllm.prompts import ACTING, VERIFYING
 from procllm.trajectory import Step, Trajectory, timeline
 
 STARTS = (HUMAN, NONE, PLACEBO, EXTENDED)  # networks to begin with
-PROBLEMS = 5  # of a domain, to choose from
-HORIZON = 40  # iterations, of a person who watches
-PAUSE = 0.5  # seconds between two looks at an episode that is being played
+PROBLEMS = 5  # problems of a domain to choose from
+HORIZON = 40  # iterations; a person watches, so fewer than the paper's
+PAUSE = 0.5  # seconds between two drawings of a running episode
 
 
 class Played(NamedTuple):
-    """An episode under a network, and what is shown of it."""
+    """An episode under a network, and its timeline."""
 
     network: Network
     trajectory: Trajectory
@@ -51,17 +51,17 @@ class Played(NamedTuple):
 
 
 def problems(domain: str, data: str = "synthetic", seed: int = 0) -> list[Instance]:
-    """Some problems of a domain. Raises as `Episodes.instances`, and MissingData."""
+    """The first problems of a domain. Raises as `Episodes.instances`, and MissingData."""
     return list(Episodes(domain=domain, limit=PROBLEMS, data=data, seed=seed).decided().instances().values())
 
 
 def checked(domain: str, text: str, engine: str = "rules") -> Network:
-    """The network that a text states. Raises BadNetwork, also for an effect that rules cannot read if they verify."""
+    """Read and validate a network. Raises BadNetwork; if rules verify, also for an effect that they cannot read."""
     known = domains.domain(domain)
     network = read(text, known.paths)
     try:
         verifying = engine_strings.routed(engine, {}, OPERATORS, "ProcLLM").of(VERIFYING.operator)
-    except ValueError:  # no engine: the button says so
+    except ValueError:  # not an engine: the button shows the error
         return network
     return effects.check(known, network) if verifying.kind == "rules" else network
 
@@ -70,14 +70,14 @@ def played(
     domain: str, instance: Instance, text: str, engine: str = "rules", horizon: int = HORIZON,
     watch: Callable[[Sequence[Step]], None] | None = None,
 ) -> Played:  # fmt: skip
-    """Play a problem under the network that a text states. Raises BadNetwork, and what `procllm.play` raises."""
+    """Play a problem under the network that the text states. Raises BadNetwork, and as `procllm.play`."""
     network, transcript = checked(domain, text, engine), Transcript(connected(engine))
     trajectory = play(domains.domain(domain), instance, network, transcript, horizon, watch=watch)
     return Played(network, trajectory, timeline(trajectory, transcript.exchanges, instance.request))
 
 
 def told(domain: str, network: Network) -> str:
-    """What a checked network comes to, in a line."""
+    """A line about a valid network: its tasks, methods, unused methods and effects that rules cannot read."""
     tasks = sum(1 for _ in network.tree())
     unused = f"; never used: {', '.join(network.unreachable)}" if network.unreachable else ""
     unread = len(effects.unread(domains.domain(domain), network))
@@ -86,16 +86,16 @@ def told(domain: str, network: Network) -> str:
 
 
 def price(engine: str, horizon: int) -> str:
-    """What an episode asks of models at most, in a few words."""
+    """The most model calls that an episode can take, as a phrase."""
     answering = engine_strings.routed(engine, {}, OPERATORS, "ProcLLM")
-    # A Verify asks twice: what to do, and whether the task is done.
-    models = dict.fromkeys(each.label for name in OPERATORS if (each := answering.of(name)).kind in MODELS)
+    # A Verify takes two calls: one for the action, one for the verdict.
+    models = dict.fromkeys(choice.label for name in OPERATORS if (choice := answering.of(name)).kind in MODELS)
     asked = [operator for operator in (ACTING.operator, VERIFYING.operator) if answering.of(operator).kind in MODELS]
     return f"at most {len(asked) * horizon} calls of {' and '.join(models)}" if models else "free"
 
 
 class Networks(Panel):
-    """Its controls, the tree, and the episode. Where they stand at first is the notebook's parameters."""
+    """The panel: controls, the tree, and the episode. The notebook's parameters are the controls' initial values."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Networks(Panel):
         self.iteration.observe(lambda _: self._look(), "value")
 
     def check(self) -> None:
-        """Read the text: its tree, or what is wrong with it, in words. The last good tree stays until then."""
+        """Validate the text and show its tree, or the error. With an error, the last valid tree stays."""
         self.network = None
         try:
             self.network = checked(self.domain.value, self.text.value, self.engine.value.strip())
@@ -150,8 +150,8 @@ class Networks(Panel):
         self.play.refresh()
 
     def play_it(self) -> None:
-        """Play the problem under the network, and show the tree as it goes; then any iteration of it can be seen."""
-        (instance,) = (each for each in self._problems if each.id == self.problem.value)
+        """Play the problem and show the tree meanwhile; afterwards the slider shows any iteration."""
+        (instance,) = (candidate for candidate in self._problems if candidate.id == self.problem.value)
 
         def watch(steps: Sequence[Step]) -> None:
             if self.network:
@@ -166,24 +166,24 @@ class Networks(Panel):
         before, count = self.iteration.value, len(self.played.trajectory.steps)
         with self.iteration.hold_trait_notifications():
             self.iteration.max, self.iteration.value, self.iteration.disabled = count, count, False
-        if count == before:  # else it was looked at already
+        if count == before:  # otherwise the slider's change has shown it
             self._look()
 
     def picture(self) -> bytes:
-        """The tree as it is drawn."""
+        """The displayed tree, as PNG."""
         return bytes(self.drawing.value)
 
     def _begin(self) -> None:
-        """Another domain, or another network to begin with."""
+        """Start again with another domain or another initial network."""
         self._problems, self._missing = list[Instance](), ""
         try:
             self._problems = problems(self.domain.value, self.data, self.seed)
-        except Exception as error:  # data that is not here, say
+        except Exception as error:  # such as missing data
             self._missing = words(error)
-        offer(self.problem, [each.id for each in self._problems])
+        offer(self.problem, [instance.id for instance in self._problems])
         text = write(network_of(self.start.value, domains.domain(self.domain.value)))
-        same, self.text.value = self.text.value == text, text
-        if same or self.network is None:  # else it was checked when it changed
+        unchanged, self.text.value = self.text.value == text, text
+        if unchanged or self.network is None:  # otherwise its change has been checked
             self.check()
 
     def _look(self) -> None:
@@ -191,14 +191,14 @@ class Networks(Panel):
             return
         steps = self.played.trajectory.steps[: self.iteration.value]
         self._draw(self.played.network, state_after(steps))
-        told = (f"{one.task}: {one.command or 'an answer that is no action'} → {one.outcome}" for one in steps[-1:])
-        self.told.value = escaped(next(told, "before the first iteration"))
+        texts = (f"{s.task}: {s.command or 'an answer that is no action'} → {s.outcome}" for s in steps[-1:])
+        self.told.value = escaped(next(texts, "before the first iteration"))
 
     def _draw(self, network: Network, state: State) -> None:
         self.drawing.value = png(lambda: tree(network, state.verified, state.active))
 
     def _asked(self) -> tuple[object, ...]:
-        """What an episode depends on."""
+        """The values that an episode depends on."""
         return self.domain.value, self.problem.value, self.horizon.value, self.engine.value.strip(), self.network
 
     def _price(self) -> str:

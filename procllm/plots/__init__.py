@@ -1,4 +1,4 @@
-"""Plots of task networks and of episodes: figure 1 of the paper, at any moment of an episode."""
+"""Plots of task networks and of episodes: figure 1 of the paper, at any iteration of an episode."""
 
 from procllm.plots.idea import draw_idea
 from procllm.plots.trees import State, film, state_after, state_at, to_text, tree

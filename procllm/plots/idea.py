@@ -1,4 +1,4 @@
-"""The idea on one page: the network says what to work on, one model acts on files, another verifies."""
+"""The idea of ProcLLM in one figure: the network says what to work on, one model acts on files, another verifies."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from procllm.trajectory import Step, Trajectory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDTH, EDGE = 11.0, 0.25  # inches: of the drawing, and its margin
-TREE, INDENT, ROW, BOX = 4.05, 0.33, 0.47, 0.36  # inches: width of the network, and of a level; heights of a task
-TOP, LOOP, STRIP = 1.12, 4.45, 0.36  # inches: where both begin, where the loop begins, and the height of an iteration
+WIDTH, EDGE = 11.0, 0.25  # inches: width of the figure, and its margin
+TREE, INDENT, ROW, BOX = 4.05, 0.33, 0.47, 0.36  # inches: width of the network, of a level; height of a row, of a box
+TOP, LOOP, STRIP = 1.12, 4.45, 0.36  # inches: top of both parts, left edge of the loop, height of an iteration
 LARGE, SIZE, SMALL = 14.0, 11.5, 10.5  # points
 
 
 def draw_idea(
     domain: Domain, trajectory: Trajectory, iteration: int, title: str, evidence: str, wrote: str = ""
 ) -> Figure:
-    """What the paper's Figures 1 and 2 explain, seen in an episode under the domain's hand-made network.
+    """What the paper's Figures 1 and 2 explain, shown on an episode under the domain's hand-made network.
 
-    At the left the network with what is verified after `iteration` (from 1), at the right that turn of the loop, and at
-    the bottom all iterations, under the task that each worked on. evidence: who played. wrote: what the acting model
-    wrote last for it.
+    Left: the network, with the tasks verified after `iteration` (from 1). Right: that turn of the loop. Bottom: all
+    iterations, below the task that they worked on. evidence: a label that says who played. wrote: the text that the
+    acting model last wrote for the task.
     """
     network, files = domain.network, listed(domain.solver, bool(domain.tools_specification))
     strip = TOP + ROW * max(len(list(network.tree())), 8) + 0.85
@@ -47,8 +47,8 @@ def draw_idea(
 def _draw_network(canvas: Canvas, network: Network, trajectory: Trajectory, iteration: int) -> None:
     state = state_at(trajectory, iteration)
     above: dict[int, float] = {}
-    for number, (depth, name) in enumerate(network.tree()):
-        left, top = EDGE + INDENT * depth, TOP + ROW * number
+    for row, (depth, name) in enumerate(network.tree()):
+        left, top = EDGE + INDENT * depth, TOP + ROW * row
         if depth:
             canvas.axes.plot([left - 0.16, left - 0.16, left], [above[depth - 1], top + BOX / 2, top + BOX / 2],
                              color=drawing.FAINT, linewidth=1.6, zorder=1)  # fmt: skip
@@ -69,19 +69,19 @@ def _draw_network(canvas: Canvas, network: Network, trajectory: Trajectory, iter
 def _draw_turn(
     canvas: Canvas, network: Network, files: Sequence[File], steps: Sequence[Step], wrote: str, bottom: float
 ) -> None:
-    """The task, what the acting model did for it, the files, and what the verifying model was asked."""
+    """Draw the task, the acting model's last command for it, the files, and the verifying model's question."""
     step = steps[-1]
-    done = next((one for one in reversed(steps) if one.task == step.task and one.command != "Verify"), step)
+    last = next((entry for entry in reversed(steps) if entry.task == step.task and entry.command != "Verify"), step)
     left, wide = EDGE + LOOP, 2.75
     right = WIDTH - EDGE - wide
     tall = (bottom - TOP - 0.55) / 2
     lower = TOP + tall + 0.55
     method = network.find_first_relevant(step.task)
     passed = step.outcome == "verified"
-    parents = [one.task for one in network.methods if step.task in one.subtasks]
+    parents = [method.task for method in network.methods if step.task in method.subtasks]
     cards = (
         (left, TOP, "the task", step.task, f"a part of: {', '.join(parents)}" if parents else "", drawing.ORANGE),
-        (right, TOP, "the acting model", done.command, wrote, drawing.BLUE),
+        (right, TOP, "the acting model", last.command, wrote, drawing.BLUE),
         (right, lower, "the files", "", "", drawing.FAINT),
         (left, lower, "the verifying model: is it so?", method.effect if method else "", "", drawing.BLUE),
     )
@@ -97,31 +97,31 @@ def _draw_turn(
     canvas.arrow((left + wide / 2, lower - 0.03), (left + wide / 2, TOP + tall + 0.03))
     color = drawing.GREEN if passed else drawing.RED
     canvas.mark(left + wide / 2 - 0.24, TOP + tall + 0.275, "tick" if passed else "cross", color, 0.14)
-    told = "verified: next task" if passed else "not yet"
-    canvas.lines(left + wide / 2 + 0.12, TOP + tall + 0.275, [told], SMALL, color=color, fontweight="bold")
+    label = "verified: next task" if passed else "not yet"
+    canvas.lines(left + wide / 2 + 0.12, TOP + tall + 0.275, [label], SMALL, color=color, fontweight="bold")
     y = lower + 0.5
     for file in files:
         seen = method is not None and file.path in method.files
-        strong: dict[str, Any] = {"fontweight": "bold"} if seen else {"color": drawing.QUIET}
-        canvas.text(right + 0.14, y, file.path.split("/")[-1], SMALL, wide - 1.2, **strong)
+        style: dict[str, Any] = {"fontweight": "bold"} if seen else {"color": drawing.QUIET}
+        canvas.text(right + 0.14, y, file.path.split("/")[-1], SMALL, wide - 1.2, **style)
         canvas.lines(right + wide - 0.14, y, ["read, write" if file.writable else "read"], SMALL, ha="right",
                      color=drawing.QUIET)  # fmt: skip
         y += 0.24
 
 
 def _draw_iterations(canvas: Canvas, trajectory: Trajectory, iteration: int, top: float) -> None:
-    """A cell an iteration: its command, and a tick or a cross where that was Verify."""
+    """Draw a cell for each iteration: its command, or a tick or cross for a Verify."""
     wide = (WIDTH - 2 * EDGE) / len(trajectory.steps)
-    runs = groupby(enumerate(trajectory.steps), key=lambda one: one[1].task)
+    runs = groupby(enumerate(trajectory.steps), key=lambda item: item[1].task)
     for number, (task, group) in enumerate(runs):
         steps = list(group)
         left = EDGE + steps[0][0] * wide
         canvas.axes.plot([left + 0.04, EDGE + (steps[-1][0] + 1) * wide - 0.04], [top + 0.02] * 2, linewidth=3,
                          color=drawing.BLUE if number % 2 else drawing.ORANGE, solid_capstyle="butt")  # fmt: skip
         canvas.middle(left + len(steps) * wide / 2, top - 0.2, task, SMALL - 2, len(steps) * wide + 0.05, 2)
-        for place, step in steps:
-            x = EDGE + place * wide
-            edge = drawing.INK if place + 1 == iteration else drawing.FAINT
+        for index, step in steps:
+            x = EDGE + index * wide
+            edge = drawing.INK if index + 1 == iteration else drawing.FAINT
             canvas.box(
                 x + 0.04, top + 0.1, wide - 0.08, STRIP, "white", edge, linewidth=2 if edge == drawing.INK else 1
             )

@@ -1,4 +1,4 @@
-"""The networks of §5 and others beside as conditions of studies, on the four domains; and what these studies share."""
+"""The networks of §5 and others as conditions of studies on the four domains; and settings that these studies share."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from procllm.prompts import CHECKING
 
 TITLES = {name: domain(name).title for name in NAMES}
 TRAVEL, RECIPES, BLOCKS, UNITS = TITLES.values()
-LIMITS = {"synthetic": {TRAVEL: 6}}  # the other domains make as many as one likes
+LIMITS = {"synthetic": {TRAVEL: 6}}  # the other domains generate any number
 SUCCESS = Metric("success, {benchmark}", "success", "rate")
 
 
 def _on(*titles: str) -> dict[str, Any]:
-    """What plays these domains."""
+    """Title -> experiment, for these domains."""
     return {title: PLAYS[title] for title in titles}
 
 
@@ -36,9 +36,9 @@ HUMAN_PAPER = HUMAN.but(
     conditions.HUMAN_PAPER, "network", conditions.HUMAN_PAPER, recorded=False, plays=_on(TRAVEL, UNITS)
 )
 LLM_PAPER = HUMAN.but(conditions.LLM_PAPER, "network", conditions.LLM_PAPER, plays=_on(BLOCKS, UNITS))
-BEST_OF_4 = NONE.but(f"{NONE.name}, best of 4", "attempts", 4, recorded=False)  # as many iterations in all
+BEST_OF_4 = NONE.but(f"{NONE.name}, best of 4", "attempts", 4, recorded=False)  # sharing the horizon
 NARROWED = HUMAN.but(f"{HUMAN.name}, narrowed", "form", NARROW, recorded=False)
-BY_TURNS, NONE_BY_TURNS = (each.but(f"{each.name}, by turns", "form", TURNS, recorded=False) for each in (HUMAN, NONE))
+BY_TURNS, NONE_BY_TURNS = (base.but(f"{base.name}, by turns", "form", TURNS, recorded=False) for base in (HUMAN, NONE))
 CHECKED = BY_TURNS.but(f"{BY_TURNS.name}, verified by program", "verified_by", PROGRAM)
 CHECKED_TWICE = BY_TURNS.but(f"{BY_TURNS.name}, verified by both", "verified_by", BOTH)
 EVERYWHERE = (HUMAN, LLM, PLACEBO, NONE, BEST_OF_4, EXTENDED, NARROWED, BY_TURNS, CHECKED, CHECKED_TWICE, NONE_BY_TURNS)
@@ -46,41 +46,41 @@ ALL = (*EVERYWHERE, HUMAN_PAPER, LLM_PAPER)
 
 
 def source(trial: Trial, benchmark: str) -> str:
-    """The data, and who made LLM-TN's networks."""
+    """The data, and the engine that made LLM-TN's networks."""
     makers = f", LLM-TN's networks of {trial.options['maker']}" if LLM.name in trial.methods_of(benchmark) else ""
     return f"{trial.data_of(benchmark)} data{makers}"
 
 
 def programs(trial: Trial) -> dict[str, str]:
-    """Programs answer `check`, where a condition asks it and nobody else is named."""
-    asked = {trial.of.condition(name).settings.get("verified_by") for name in trial.methods}
-    asked |= {value for name, value in trial.options.items() if name.rpartition(":")[2] == "verified_by"}
-    return {CHECKING.operator: "rules"} if asked & {PROGRAM, BOTH} and trial.who.kind != "replay" else {}
+    """Route the operator `check` to rules if a condition asks it; an engine that the user names has priority."""
+    verifiers = {trial.of.condition(name).settings.get("verified_by") for name in trial.methods}
+    verifiers |= {value for name, value in trial.options.items() if name.rpartition(":")[2] == "verified_by"}
+    return {CHECKING.operator: "rules"} if verifiers & {PROGRAM, BOTH} and trial.who.kind != "replay" else {}
 
 
 def declared(
     name: str, benchmarks: Sequence[str], played: Sequence[Condition], options: Settings | None = None,
     known: Sequence[Condition] = ALL, **other: Any,
 ) -> Study:  # fmt: skip
-    """A study of success beside No-TN's. played: by default; other known conditions are played where they are named."""
-    extra = tuple(each.but(each.name, extra=True) for each in known if each not in played)
+    """A study of success, compared with No-TN. played: the default conditions; the other known ones run if named."""
+    extra = tuple(condition.but(condition.name, extra=True) for condition in known if condition not in played)
     shared = {"horizon": HORIZON, "nudge": False, "maker": MADE_BY}
-    about: dict[str, Any] = {"metrics": (SUCCESS,), "metric": "success", "against": NONE.name, "source": source}
-    about |= {
+    fields: dict[str, Any] = {"metrics": (SUCCESS,), "metric": "success", "against": NONE.name, "source": source}
+    fields |= {
         "packages": Episodes.packages,
         "options": {**(options or {}), **shared},
         "limits": LIMITS,
         "others": programs,
         **other,
     }
-    return register(Study(name, tuple(benchmarks), (*played, *extra), **about))
+    return register(Study(name, tuple(benchmarks), (*played, *extra), **fields))
 
 
 def of_own(name: str, *domains: Domain, **other: Any) -> Study:
-    """A study of a reader's own domains: Human-TN, Placebo-TN and No-TN on each, and the other conditions by name.
+    """A study of a reader's own domains: Human-TN, Placebo-TN and No-TN on each; the other conditions run if named.
 
-    Rows are success and iterations. other: fields of `Study`, such as `limits`. Raises BadNetwork, and ValueError for a
-    name that a domain of §5 has.
+    Rows are success and iterations. other: fields of `Study`, such as `limits`. Raises BadNetwork for an invalid
+    network, and ValueError for a name that a domain of §5 has.
     """
     plays = {register_domain(each).title: partial(Episodes, own=each) for each in domains}
     known = {each.name: each.but(each.name, plays=plays) for each in EVERYWHERE}

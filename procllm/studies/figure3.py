@@ -1,4 +1,4 @@
-"""Figure 3: success against the size of the problem, for Blocks World and Unit Movement, under the conditions."""
+"""Figure 3: success by problem size in Blocks World and Unit Movement, for each condition."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ STUDY = declared(
 
 
 def sized(blocks: Sequence[Any], units: Sequence[Any], **options: Any) -> dict[str, Any]:
-    """Benchmarks and options of a trial with these sizes; a domain without sizes is not played."""
+    """Benchmarks and options of a trial with these sizes; a domain without sizes is left out."""
     sizes = {"blocks": blocks, "units": units}
-    return {"benchmarks": [TITLES[name] for name, of in sizes.items() if of], "options": {**sizes, **options}}
+    return {"benchmarks": [TITLES[name] for name, values in sizes.items() if values], "options": {**sizes, **options}}
 
 
 def beside_published(runs: Iterable[Results]) -> pd.DataFrame:
-    """The numbers of the paper's text, these runs' rows, and those of recordings."""
+    """The numbers of the paper's text, and the rows of these runs and of recordings."""
     rows = STUDY.beside_published(*(run.frame() for run in runs)).replace({"metric": NAMED})
     return rows[rows["metric"].str.startswith("success, ")].reset_index(drop=True)
 
 
 def largest(results: pd.DataFrame) -> list[str]:
-    """The metric of each domain's last size."""
+    """The metric of the last size of each domain."""
     return [*{metric.split(", ")[1]: metric for metric in results["metric"]}.values()]
 
 
 def draw(results: pd.DataFrame) -> Figure:
-    """Success against size: a row of panels a domain, a panel a backbone, bars by condition with Wilson intervals."""
-    about = results["metric"].str.split(", ", n=2, expand=True)
-    results = results.assign(domain=about[1], size=about[2].str.replace(", ", "\n"))
+    """Plot success by size: a row of panels a domain, a panel a backbone, bars by condition with Wilson intervals."""
+    parts = results["metric"].str.split(", ", n=2, expand=True)
+    results = results.assign(domain=parts[1], size=parts[2].str.replace(", ", "\n"))
     panels = [
-        [(f"{name}, {backbone}", rows) for backbone, rows in of.groupby("backbone", sort=False)]
-        for name, of in results.groupby("domain", sort=False)
+        [(f"{name}, {backbone}", rows) for backbone, rows in domain_rows.groupby("backbone", sort=False)]
+        for name, domain_rows in results.groupby("domain", sort=False)
     ]
     return bars(panels, "size", (3.6 * len(panels[0]) + 0.6, 3.0 * len(panels)), "success (%)")

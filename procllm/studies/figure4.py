@@ -1,7 +1,7 @@
-"""Figures 4 and A.2: what the conditions cost.
+"""Figures 4 and A.2: the costs of the conditions.
 
-The paper's two figures are known by their captions and by §6 alone. Figure 4 compares backbones on each benchmark, over
-all sizes; §6 reads iterations, time an iteration and time in all from it. Figure A.2 has the full details.
+Of the paper's two figures we only have the captions and §6. Figure 4 compares backbones on each benchmark, over all
+sizes; §6 reads iterations, time per iteration and total time from it. Figure A.2 has the full details.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 COMPARED = ("iterations", "seconds an iteration", "seconds in all")  # what §6 reads from Figure 4
 COSTS = (*COMPARED, "tokens")
 ACROSS = 3  # panels in a row
-SHORT = {"Travel Planner": "TP", "Recipe Generator": "RG", "Blocks World": "BW", "Unit Movement": "UM"}  # the captions'
+SHORT = {"Travel Planner": "TP", "Recipe Generator": "RG", "Blocks World": "BW", "Unit Movement": "UM"}  # in captions
 RECORDED = (figure3.STUDY, recipes.STUDY)  # studies with recordings of real models
 
 
 def costs(results: Results, benchmark: str, condition: str, by_size: bool = False) -> Iterator[tables.Row]:
-    """The statistics of Figures 4 and A.2: means over episodes, with bootstrap intervals; one episode has none.
+    """The statistics of Figures 4 and A.2: means over episodes with bootstrap intervals; a single episode has none.
 
-    by_size: of each size. Seconds are given only where a model answered and none of its answers came from a cache.
+    by_size: one row for each size. Seconds are given only if a model answered and no answer came from a cache.
     """
     run: experiment.Results[Episodes] = results.part(benchmark, condition)
     groups = run.setup.by_size() if by_size else {"": run.setup.instances()}
@@ -48,16 +48,16 @@ def costs(results: Results, benchmark: str, condition: str, by_size: bool = Fals
 
 
 def _statistics(run: experiment.Results[Episodes], instances: Collection[str]) -> Mapping[str, list[float]]:
-    """Those of COSTS, a value an episode; rules have iterations alone."""
-    used = {name: run.usage.get(name) or {} for name in instances if name in run.episodes}
-    finished = {name: run.episodes[name].result for name in used if not run.episodes[name].failed}
+    """Statistic of COSTS -> its values, one an episode. Rules have only iterations."""
+    usage = {name: run.usage.get(name) or {} for name in instances if name in run.episodes}
+    finished = {name: run.episodes[name].result for name in usage if not run.episodes[name].failed}
     iterations = {name: float(result["iterations"]) for name, result in finished.items()}
     if run.by_rules:
         return {"iterations": [*iterations.values()]}
-    timed = [name for name, of in used.items() if not any(operator["cached"] for operator in of.values())]
-    seconds = {name: took(used[name], "seconds") for name in timed}
+    timed = [name for name, calls in usage.items() if not any(operator["cached"] for operator in calls.values())]
+    seconds = {name: took(usage[name], "seconds") for name in timed}
     paces = [seconds[name] / count for name, count in iterations.items() if name in seconds]
-    tokens = [took(of, "tokens_in") + took(of, "tokens_out") for of in used.values()]
+    tokens = [took(calls, "tokens_in") + took(calls, "tokens_out") for calls in usage.values()]
     return dict(zip(COSTS, ([*iterations.values()], paces, [*seconds.values()], tokens), strict=True))
 
 
@@ -74,14 +74,14 @@ def frame(runs: Sequence[Results]) -> pd.DataFrame:
 
 
 def details(runs: Sequence[Results], by_size: bool = True) -> pd.DataFrame:
-    """Figure A.2 as a results table: tokens as well, and these runs at each size. A recording has one size each."""
+    """Figure A.2 as a results table: with tokens, and these runs at each size. A recording has one size."""
     import pandas as pd
 
     return pd.concat([*(run.frame(by_size=by_size) for run in runs), recorded(COSTS)], ignore_index=True)
 
 
 def recorded(metrics: Collection[str]) -> pd.DataFrame:
-    """Rows of all recordings of real models whose metric begins with one of these."""
+    """The rows of all recordings of real models whose metric starts with one of these."""
     import pandas as pd
 
     rows = pd.concat([recordings.rows(study.name) for study in RECORDED], ignore_index=True)
@@ -89,30 +89,30 @@ def recorded(metrics: Collection[str]) -> pd.DataFrame:
 
 
 def replays(names: Sequence[str] = ()) -> list[Results]:
-    """Recordings of real models, played again by the studies that made them; by default all."""
+    """Replay recordings of real models, with the studies that made them. names: by default all."""
     chosen = names or [name for study in RECORDED for name in recordings.names(study.name)]
     known = recordings.manifests()
     return [STUDIES.named(known[name].method).run(engine=f"replay:{name}") for name in chosen]
 
 
 def record(run: Results) -> None:
-    """Save a run with what it cost as a recording, if `python -m lab record` runs the notebook."""
+    """Save a run and its costs as a recording, if `python -m lab record` runs the notebook."""
     import pandas as pd
 
-    taken = tables.table(row for part in run.parts for row in costs(run, *part))
-    collecting.record(run, pd.concat([run.frame(), taken], ignore_index=True), run.costs())
+    cost_rows = tables.table(row for part in run.parts for row in costs(run, *part))
+    collecting.record(run, pd.concat([run.frame(), cost_rows], ignore_index=True), run.costs())
 
 
 layout = partial(outcomes.layout, keys=("benchmark", "condition"), decimals=1)  # a column a statistic
 
 
 def draw(results: pd.DataFrame) -> Figure:
-    """Either figure: a panel for each statistic and backbone that has it, bars by condition over the benchmarks."""
+    """Plot either figure: one panel for each statistic and backbone, bars by condition over the benchmarks."""
     panels = []
     for title in COSTS:
         rows = results[results["metric"].str.startswith(f"{title}, ")]
-        names = rows["metric"].str.removeprefix(f"{title}, ").replace(SHORT, regex=True).str.replace(", ", " ")
-        groups = rows.assign(benchmark=names).groupby("backbone", sort=False)
+        labels = rows["metric"].str.removeprefix(f"{title}, ").replace(SHORT, regex=True).str.replace(", ", " ")
+        groups = rows.assign(benchmark=labels).groupby("backbone", sort=False)
         panels += [(f"{title}\n{backbone}", group) for backbone, group in groups]
-    lines = [panels[first : first + ACROSS] for first in range(0, len(panels), ACROSS)]
-    return outcomes.bars(lines, "benchmark", (14, 3.3 * len(lines) + 0.6), tilt=40)
+    rows_of_panels = [panels[start : start + ACROSS] for start in range(0, len(panels), ACROSS)]
+    return outcomes.bars(rows_of_panels, "benchmark", (14, 3.3 * len(rows_of_panels) + 0.6), tilt=40)

@@ -1,4 +1,4 @@
-"""Work hours under the networks: a small report, on which a small model can succeed without a network."""
+"""Work hours under the networks: a small report, which a small model can write without a network."""
 
 from procllm.domains.hours import HOURS
 from procllm.studies.conditions import of_own

@@ -1,4 +1,4 @@
-"""ProcLLM's idea at work in one episode: the network says what to work on, and what to verify (Figure 2)."""
+"""ProcLLM's idea in one episode: the network says what to work on and what to verify (Figure 2)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ SHOWN = "move group 2"  # the task whose steps are drawn
 
 
 class Idea(NamedTuple):
-    """The episode and its picture."""
+    """The episode and its figure."""
 
     orders: Trajectory
     figure: Figure
 
 
 def idea(engine: str = "rules", seed: int = 0) -> Idea:
-    """engine: who acts and verifies."""
+    """Play one episode and draw it. engine: who acts and verifies."""
     units = domain("units")
     (problem,) = units.instances(1, seed)
     orders = play(units, problem, network_of(HUMAN, units), connect(engine))
-    moved = [number for number, step in enumerate(orders.steps, 1) if step.task == SHOWN]
+    iterations = [number for number, step in enumerate(orders.steps, 1) if step.task == SHOWN]
     wrote = orders.notes.partition("## group 2 moves\n")[2].partition("##")[0]
     title = f"Surround {problem.problem.target}: send each group of units to a place beside it"
     evidence = f"measured in one episode of synthetic data; acting and verifying: {engine}"
-    return Idea(orders, draw_idea(units, orders, moved[-1], title, evidence, wrote))
+    return Idea(orders, draw_idea(units, orders, iterations[-1], title, evidence, wrote))

@@ -1,4 +1,4 @@
-"""§6 and appendix E: what the networks that a model makes are worth. `procllm.experiments.llm_networks` makes them."""
+"""Success with the networks that a model makes (§6, appendix E). `procllm.experiments.llm_networks` makes them."""
 
 from __future__ import annotations
 

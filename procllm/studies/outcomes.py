@@ -1,4 +1,4 @@
-"""What came of episodes: success by size, how they ended, and which failed."""
+"""Outcomes of episodes: success by size, how episodes ended, and which failed."""
 
 from __future__ import annotations
 
@@ -24,56 +24,56 @@ def bars(
     panels: Sequence[Sequence[tuple[str, pd.DataFrame]]], x: str, shape: tuple[float, float], ylabel: str = "",
     tilt: int = 0, n: str = "n",
 ) -> Figure:  # fmt: skip
-    """Lines of panels, a title and rows each: bars by condition over a column, with intervals; the same colors in all.
+    """Plot rows of panels (title, table): bars by condition over the column `x`, with intervals and shared colors.
 
-    ylabel: of percentages, which share an axis; without it each panel has its own. tilt: degrees, of the names on the
-    x axis. n: the column of counts.
+    ylabel: for percentages, which share a y axis; without it each panel has its own. tilt: angle of the names on the x
+    axis, in degrees. n: the column of counts.
     """
     import matplotlib.pyplot as plt
     import pandas as pd
     import seaborn
 
-    methods = dict.fromkeys(name for line in panels for _, rows in line for name in rows["method"])
+    methods = dict.fromkeys(name for axes_row in panels for _, rows in axes_row for name in rows["method"])
     names = [*ALL, *(name for name in methods if name not in ALL)]
     colors = dict(zip(names, seaborn.color_palette(plots.PALETTE, len(names)), strict=True))
     across = max(map(len, panels))
     figure, grid = plt.subplots(len(panels), across, figsize=shape, sharey=bool(ylabel), squeeze=False)
-    for line, shown in zip(grid, panels, strict=True):
-        for axes, (title, rows) in zip(line, shown, strict=False):
+    for axes_row, row_panels in zip(grid, panels, strict=True):
+        for axes, (title, rows) in zip(axes_row, row_panels, strict=False):
             plots.bars_with_intervals(rows, x, "value", "ci_low", "ci_high", "method", axes, colors, n)
             axes.set(title=title, xlabel="", ylabel=ylabel, **({"ylim": (0, 105)} if ylabel else {}))
             if tilt:
                 ticks = axes.get_xticks(), axes.get_xticklabels()
                 axes.set_xticks(*ticks, rotation=tilt, ha="right", rotation_mode="anchor")
-        for axes in line[len(shown) :]:
+        for axes in axes_row[len(row_panels) :]:
             axes.set_visible(False)
     plots.one_legend(figure)
-    plots.label_evidence(figure, pd.concat([rows for shown in panels for _, rows in shown]))
+    plots.label_evidence(figure, pd.concat([rows for row_panels in panels for _, rows in row_panels]))
     return figure
 
 
 def titled(what: str, benchmark: str, size: str) -> str:
-    """A metric, "success, Blocks World, b=3, h=2"."""
+    """The title of a metric, such as "success, Blocks World, b=3, h=2"."""
     return ", ".join(part for part in (what, benchmark, size) if part)
 
 
 def by_size(results: Results, benchmark: str, condition: str) -> Iterator[tables.Row]:
-    """The success rate in percent of each size, with its Wilson interval."""
+    """The success rate of each size, in percent, with its Wilson interval."""
     run, success = results.part(benchmark, condition), results.values(benchmark, condition, SUCCESS)
     source = f"this run, {results.of_study.source(results.setup, benchmark)}"
     for size, instances in run.setup.by_size().items():
         if played := [success[name] for name in instances if name in success]:
-            about = (int(sum(played)), len(played), run.evidence, source, run.outcomes(instances))
-            yield tables.rate_row(condition, run.backbone, titled(SUCCESS, benchmark, size), *about)
+            columns = (int(sum(played)), len(played), run.evidence, source, run.outcomes(instances))
+            yield tables.rate_row(condition, run.backbone, titled(SUCCESS, benchmark, size), *columns)
 
 
 def layout(
     results: pd.DataFrame, keys: Sequence[str] = ("problems",), decimals: int = 0, of_n: bool = False
 ) -> pd.DataFrame:
-    """For reading: a row a domain, size and backbone; cells are `value [low, high]`, a column for each condition.
+    """A table to read: one row a domain, size and backbone; one column a condition; cells are `value [low, high]`.
 
-    keys: names for the domain with its size and for the condition; with both, a column is a metric. of_n: n stands
-    behind each value, where metrics of a row have different ones.
+    keys: names for the domain with its size and for the condition; with both, a column is a metric. of_n: append n to
+    each value, for metrics of a row that differ in n.
     """
     cells = []
     for row in results.to_dict("records"):
@@ -87,9 +87,9 @@ def layout(
 
 
 def endings(runs: Iterable[Results]) -> pd.DataFrame:
-    """How episodes ended, and what else was counted; a row a domain, condition and backbone.
+    """How episodes ended, with counts of steps by outcome; one row a domain, condition and backbone.
 
-    right at a timeout: a right answer that no check let pass in time, which is no success.
+    right at a timeout: a right answer that passed no check in time, which is no success.
     """
     import pandas as pd
 
@@ -112,7 +112,7 @@ def _endings(results: Results, benchmark: str, condition: str) -> dict[str, Any]
 
 
 def failures(run: Results) -> pd.DataFrame:
-    """Every episode without success: how it ended and what the checker says of its answer. No text of the answer."""
+    """The episodes without success: how they ended and what the checker found wrong, without the answer's text."""
     played, lines = trajectories(run), []
     for name, episode in run.episodes.items():
         names = entry(name)[1:]

@@ -1,4 +1,4 @@
-"""§6: how often an agent reads and reads again without a note: No-TN, No-TN with an extended goal, and networks."""
+"""Read loops (§6): how often agents read again without a note, under No-TN, an extended goal, and networks."""
 
 from __future__ import annotations
 
@@ -34,12 +34,14 @@ if TYPE_CHECKING:
 
 LOOPS = "4 or more reads in a row"
 METRICS = ("reads after a read", LOOPS, "the same command 4 or more times in a row")
-LOOP = 4  # §6 prints two rounds over two files
+LOOP = 4  # reads in a row; §6 prints two rounds over two files
 
 
 class Reads(NamedTuple):
-    """Of an episode. reads: commands that read, refused ones too. again: those of them that directly follow another.
-    longest: the most reads in a row. same: the most times in a row that one command was given.
+    """The reads of an episode.
+
+    reads: Read commands, also refused ones. again: those that directly follow another.
+    longest: the most reads in a row. same: the most times in a row that the same command was given.
     """
 
     reads: int
@@ -49,21 +51,21 @@ class Reads(NamedTuple):
 
 
 def reads_of(trajectory: Trajectory) -> Reads:
-    """Count an episode's reads and repetitions; a malformed answer is no command and ends a row."""
+    """Count an episode's reads and repetitions. A malformed answer is not a command and ends a sequence."""
     commands = [step.command for step in trajectory.steps]
-    kinds = [command.startswith("Read ") for command in commands]
+    is_read = [command.startswith("Read ") for command in commands]
     return Reads(
-        sum(kinds),
-        sum(first and second for first, second in pairwise(kinds)),
-        max((len(list(row)) for read, row in groupby(kinds) if read), default=0),
-        max((len(list(row)) for command, row in groupby(commands) if command), default=0),
+        sum(is_read),
+        sum(first and second for first, second in pairwise(is_read)),
+        max((len(list(group)) for read, group in groupby(is_read) if read), default=0),
+        max((len(list(group)) for command, group in groupby(commands) if command), default=0),
     )
 
 
 def rows(results: Results, benchmark: str, condition: str) -> Iterator[tables.Row]:
-    """In percent: reads that follow a read, episodes with many reads in a row, and episodes that repeat a command.
+    """In percent: reads that follow a read, and episodes with LOOP or more reads, or equal commands, in a row.
 
-    A failed episode is in the n of the latter two.
+    The n of the latter two includes failed episodes.
     """
     run = results.part(benchmark, condition)
     counts, n = [reads_of(trajectory) for trajectory in trajectories(run).values()], len(run.episodes)
@@ -72,10 +74,10 @@ def rows(results: Results, benchmark: str, condition: str) -> Iterator[tables.Ro
         (sum(count.longest >= LOOP for count in counts), n),
         (sum(count.same >= LOOP for count in counts), n),
     )
-    about = (run.evidence, f"this run, {source(results.setup, benchmark)}", run.outcomes())
-    for metric, (passed, of) in zip(METRICS, shares, strict=True):
-        if of:
-            yield tables.rate_row(condition, run.backbone, f"{metric}, {benchmark}", passed, of, *about)
+    origin = (run.evidence, f"this run, {source(results.setup, benchmark)}", run.outcomes())
+    for metric, (part, total) in zip(METRICS, shares, strict=True):
+        if total:
+            yield tables.rate_row(condition, run.backbone, f"{metric}, {benchmark}", part, total, *origin)
 
 
 PLAYED = (HUMAN, NARROWED, BY_TURNS, CHECKED, CHECKED_TWICE, NONE, NONE_BY_TURNS, EXTENDED)
@@ -83,14 +85,14 @@ STUDY = declared("procllm-read-loops", [BLOCKS], PLAYED, {"blocks": ((5, 3),)}, 
 
 
 def frame(runs: Iterable[Results]) -> pd.DataFrame:
-    """The rows of runs of any study. The n of "reads after a read" counts reads, the others episodes."""
+    """The rows of runs of any study. For "reads after a read" n counts reads, for the others episodes."""
     return tables.table(row for run in runs for part in run.parts for row in rows(run, *part))
 
 
 def commands(runs: Iterable[Results]) -> pd.DataFrame:
-    """What the agents of each run did: how many answers they gave, how many of these read, write or append, and verify.
+    """What the agents of each run did: numbers of answers, and of reads, writes, verifications and malformed answers.
 
-    An answer that could not be read, or that the workspace refused, is counted among the answers.
+    Writes include appends. Answers include malformed ones and commands that the workspace refused.
     """
     import pandas as pd
 
@@ -106,41 +108,43 @@ def commands(runs: Iterable[Results]) -> pd.DataFrame:
 
 
 def narrowed(engine: str, noise: Sequence[float], limit: int, options: Settings) -> list[Trial]:
-    """Trials of narrowed actions and other verifiers, of at most 20 instances: by the engine where it is another than
-    rules, by rules with each level of noise, and by nobody who thinks.
+    """Trials of narrowed actions and other verifiers, with at most 20 instances.
+
+    They are answered by the engine, if it is not `rules`; by rules with each level of noise; and by a random null
+    model.
     """
     played = [name for name in STUDY.names() if name not in (EXTENDED.name, NONE.name)]
-    asked = [*([engine] if engine != "rules" else []), *(f"rules@{level:g}" for level in noise)]
-    asked_of = [(name, played) for name in asked] + [("random", played[1:])]
+    engines = [*([engine] if engine != "rules" else []), *(f"rules@{level:g}" for level in noise)]
+    trials = [(name, played) for name in engines] + [("random", played[1:])]
     return [
-        STUDY.trial(name, conditions=conditions, limit=min(limit, 20), options=options) for name, conditions in asked_of
+        STUDY.trial(name, conditions=conditions, limit=min(limit, 20), options=options) for name, conditions in trials
     ]
 
 
 def first_episode(run: Results) -> pd.DataFrame:
-    """The first episode of a run, a row a step."""
+    """The first episode of a run, one row a step."""
     import pandas as pd
 
     name, trajectory = next(iter(trajectories(run).items()))
-    about = {"episode": name, "ended": trajectory.ended, "evidence": run.evidence, "backbone": run.backbone}
+    columns = {"episode": name, "ended": trajectory.ended, "evidence": run.evidence, "backbone": run.backbone}
     steps = [{"task": s.task, "command": s.command or "malformed", "outcome": s.outcome} for s in trajectory.steps]
-    return pd.DataFrame(steps).assign(**about)
+    return pd.DataFrame(steps).assign(**columns)
 
 
 layout = partial(outcomes.layout, keys=("domain", "condition"), of_n=True)  # a column a metric
 
 
 def draw(results: pd.DataFrame) -> Figure:
-    """A row of panels a domain, a panel a metric, bars by condition over the backbones.
+    """Plot one row of panels a domain, one panel a metric, bars by condition over the backbones.
 
-    What a few episodes came to is drawn as such, however many reads they have.
+    A bar's n counts episodes, not reads, so few episodes are marked as few.
     """
-    about = results["metric"].str.rpartition(", ")
-    results = results.assign(metric=about[0], domain=about[2], agent=results["backbone"].str.replace(" (local)", ""))
+    parts = results["metric"].str.rpartition(", ")
+    results = results.assign(metric=parts[0], domain=parts[2], agent=results["backbone"].str.replace(" (local)", ""))
     episodes = results.loc[results["metric"] == LOOPS, ["domain", "backbone", "method", "n"]]
     results = results.merge(episodes.rename(columns={"n": "episodes"}), on=["domain", "backbone", "method"])
     panels = [
-        [(f"{metric}\n{name}", of[of["metric"] == metric]) for metric in METRICS]
-        for name, of in results.groupby("domain", sort=False)
+        [(f"{metric}\n{name}", domain_rows[domain_rows["metric"] == metric]) for metric in METRICS]
+        for name, domain_rows in results.groupby("domain", sort=False)
     ]
     return outcomes.bars(panels, "agent", (14, 3.2 * len(panels) + 0.6), "%", tilt=20, n="episodes")

@@ -1,4 +1,4 @@
-"""Recipe Generator, which the paper tells in the text of §5."""
+"""Recipe Generator, whose results the paper gives in the text of §5."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ STUDY = declared(
 
 
 def beside_published(runs: Iterable[Results]) -> pd.DataFrame:
-    """The paper's rows, these runs', and those of recordings of real models."""
+    """The rows of the paper, of these runs, and of recordings of real models."""
     rows = STUDY.beside_published(*(run.frame() for run in runs)).replace({"metric": {"success": TITLE}})
     return rows[rows["metric"] == TITLE].reset_index(drop=True)
 
 
 def chances(trial: Trial) -> pd.DataFrame:
-    """Without a program: how often a guess would be right, over the requests of a trial.
+    """How often a guess would be right without a program, over the requests of a trial.
 
-    A dish of the book at random; and a dish at random of those that share an ingredient with the request.
+    Two guesses: a random dish of the book, and a random dish that shares an ingredient with the request.
     """
     import pandas as pd
 
@@ -38,17 +38,17 @@ def chances(trial: Trial) -> pd.DataFrame:
 
     dishes = {dish: set(needed) for dish, needed in book().items()}
     instances = trial.part(RECIPES, trial.methods[0]).instances().values()
-    owned = [set(instance.problem.ingredients) for instance in instances]
-    right = [sum(needed <= own for needed in dishes.values()) for own in owned]
-    near = [sum(bool(needed & own) for needed in dishes.values()) for own in owned]
-    n = len(owned)
+    requests = [set(instance.problem.ingredients) for instance in instances]
+    right = [sum(needed <= ingredients for needed in dishes.values()) for ingredients in requests]
+    near = [sum(bool(needed & ingredients) for needed in dishes.values()) for ingredients in requests]
+    n = len(requests)
     facts = {
         "dishes in the book": len(dishes),
-        "ingredients in a request, mean": sum(map(len, owned)) / n,
+        "ingredients in a request, mean": sum(map(len, requests)) / n,
         "right dishes of a request, mean": sum(right) / n,
         "a random dish of the book is right, %": 100 * sum(right) / n / len(dishes),
         "a random dish that shares an ingredient is right, %": 100
-        * sum(r / m for r, m in zip(right, near, strict=True))
+        * sum(right_count / near_count for right_count, near_count in zip(right, near, strict=True))
         / n,
     }
     lines = [{"fact": name, "value": round(value, 2)} for name, value in facts.items()]

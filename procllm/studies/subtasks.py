@@ -1,9 +1,11 @@
 """§3's inequality, measured: P(full task) without a network against the product of P(subtask) with one.
 
-P(subtask) is taken twice. Within the horizon: of the episodes that came to the subtask, the share that had it verified;
-of the top task, the share whose answer is right. By the chain rule the product of these is the success of the whole
-episode under the network, so that the inequality says no more and no less than that the network helps. At the first
-check: the share in which the first Verify already passed, which leaves out what checking and trying again brings.
+P(subtask) is measured in two ways:
+
+- Within the horizon: of the episodes that reached the subtask, the share that had it verified; for the top task, the
+  share with a right answer. By the chain rule the product is the success of the whole episode under the network, so
+  the inequality says exactly that the network helps.
+- At the first check: the share in which the first Verify passed. This leaves out the gain of checking and trying again.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ RESAMPLES = 2000
 
 
 class Counts(NamedTuple):
-    """Which episodes reached each task, and which then passed it; see the module.
+    """Which episodes reached each task, and which of these passed it (see the module's docstring).
 
     tasks: in the order in which they are first worked on, the top task last. reached, passed: 0 or 1, shape (episodes,
     tasks).
@@ -45,8 +47,9 @@ class Counts(NamedTuple):
     passed: np.ndarray
 
     def product(self, weights: np.ndarray) -> np.ndarray:
-        """∏ P(subtask) where episodes count as often as they are drawn, shape (samples,). A task that none reaches has
-        P = 0. weights: shape (samples, episodes).
+        """∏ P(subtask) over weighted episodes, shape (samples,); a task that no episode reaches has P = 0.
+
+        weights: shape (samples, episodes), how often each episode counts.
         """
         import numpy as np
 
@@ -56,12 +59,12 @@ class Counts(NamedTuple):
 
 
 def counts(trajectories: Sequence[Trajectory], at_first_check: bool = False) -> Counts:
-    """Count episodes under a network."""
+    """Count which episodes under a network reached and passed each task."""
     import numpy as np
 
-    found = dict.fromkeys(step.task for trajectory in trajectories for step in trajectory.steps)
-    tasks = sorted(found, key=lambda name: name == TOP)
-    # By its verdict and not by the next task's steps: an episode may have no iteration left for these.
+    names = dict.fromkeys(step.task for trajectory in trajectories for step in trajectory.steps)
+    tasks = sorted(names, key=lambda name: name == TOP)
+    # A task is reached when the one before is verified; the episode may have no iteration left to work on it.
     verified = np.array([[task in t.verified for task in tasks[:-1]] for t in trajectories], dtype=float)
     first = np.ones((len(trajectories), 1))
     reached = np.hstack([first, verified.reshape(len(trajectories), -1).cumprod(axis=1)])
@@ -76,29 +79,30 @@ def _passed(trajectory: Trajectory, task: str, at_first_check: bool) -> bool:
 
 
 def by_subtask(run: Results, benchmark: str) -> pd.DataFrame:
-    """Each subtask of Human-TN in a domain: how many episodes came to it, and which share passed, in both counts, with
-    its Wilson interval.
+    """For each subtask of Human-TN: how many episodes reached it and the share that passed, with Wilson interval.
+
+    One row for each subtask and way of counting.
     """
     import pandas as pd
 
     played = _of(run, benchmark, HUMAN)
-    both = {title: counts(played, first) for title, first in COUNTED.items()}
+    by_way = {title: counts(played, first) for title, first in COUNTED.items()}
     lines = []
-    for index, task in enumerate(both[WITHIN].tasks):
-        for title, count in both.items():
+    for index, task in enumerate(by_way[WITHIN].tasks):
+        for title, count in by_way.items():
             n = int(count.reached[:, index].sum())
             share = wilson(count.passed[:, index].sum(), n) if n else (0.0, 0.0, 1.0)
-            ends = dict(zip(("P", "ci_low", "ci_high"), share, strict=True))
-            lines.append({"domain": benchmark, "subtask": task, "counted": title, **ends, "n": n})
+            interval = dict(zip(("P", "ci_low", "ci_high"), share, strict=True))
+            lines.append({"domain": benchmark, "subtask": task, "counted": title, **interval, "n": n})
     return pd.DataFrame(lines).assign(evidence=run.evidence, backbone=run.backbone)
 
 
 def inequality(runs: Iterable[Results]) -> pd.DataFrame:
     """Both sides of the inequality for each run and domain, within the horizon and at the first check.
 
-    full: the success of No-TN with its Wilson interval. product: of P(subtask) under Human-TN; gain: product − full,
-    above 0 the inequality holds. Both have 95 % percentile bootstrap intervals over instances, which are resampled with
-    all their subtasks (Efron 1979).
+    full: the success of No-TN, with its Wilson interval. product: ∏ P(subtask) under Human-TN. gain: product − full;
+    above 0 the inequality holds. Product and gain have 95 % percentile bootstrap intervals over instances, which are
+    resampled with all their subtasks (Efron 1979).
     """
     import pandas as pd
 
@@ -135,7 +139,7 @@ def _sides(run: Results, benchmark: str, counted: str) -> dict[str, object]:
 
 
 def draw(sides: pd.DataFrame) -> Figure:
-    """Both sides of the inequality over the backbones: a row of panels a domain, a panel a way of counting."""
+    """Plot both sides of the inequality over the backbones: one row of panels a domain, one panel a way of counting."""
     import matplotlib.pyplot as plt
 
     names, ways = (list(dict.fromkeys(sides[column])) for column in ("domain", "counted"))
@@ -160,7 +164,7 @@ def _panel(axes: Axes, sides: pd.DataFrame, title: str) -> None:
 
 
 def _of(results: Results, benchmark: str, condition: str) -> list[Trajectory]:
-    """The trajectories of a condition in a domain; a failed episode counts as one that got stuck at its first task."""
+    """The trajectories of a condition in a domain. A failed episode counts as one that got stuck at its first task."""
     run = results.part(benchmark, condition)
     played, first = trajectories(run), Agenda(network(condition, run.setup.domain)).head
     stuck = (Step(first.name if first else TOP, "", "malformed"),)

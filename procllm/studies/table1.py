@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-COLUMNS = ("Flight 1", "Flight 2", "Hotel")  # parts of the answer, each with those before it
+COLUMNS = ("Flight 1", "Flight 2", "Hotel")  # parts of the answer; each includes those before it
 STUDY = declared(
     "procllm-table1",
     [TRAVEL],
@@ -26,20 +26,20 @@ STUDY = declared(
 
 
 def selection(trial: Trial) -> pd.DataFrame:
-    """How Travel Planner's requests were chosen: how many are left after each condition, beside the paper's 43."""
+    """How many requests of Travel Planner are left after each filter, beside the paper's 43."""
     import pandas as pd
 
     from procllm.domains.travel import funnel
     from worlds.travelplanner import load
 
     world = load(trial.data)
-    left = funnel(world.tasks("validation"), world.listings)
+    remaining = funnel(world.tasks("validation"), world.listings)
     steps = {
-        "to one city, validation split": left.single,
-        "all flights of both days are known": left.known,
-        "flying is allowed": left.flying,
-        "there is a flight each way": left.existing,
-        "solvable within the budget": left.solvable,
+        "to one city, validation split": remaining.single,
+        "all flights of both days are known": remaining.known,
+        "flying is allowed": remaining.flying,
+        "there is a flight each way": remaining.existing,
+        "solvable within the budget": remaining.solvable,
         "played": len(trial.part(TRAVEL, trial.methods[0]).instances()),
     }
     lines = [{"requests": name, "n": n, "data": trial.data, "evidence": "measured"} for name, n in steps.items()]
@@ -48,6 +48,6 @@ def selection(trial: Trial) -> pd.DataFrame:
 
 
 def draw(results: pd.DataFrame, metrics: Sequence[str]) -> Figure:
-    """Success by backbone, bars by condition, a panel a metric; a published value has no interval."""
+    """Plot success by backbone, bars by condition, one panel a metric; a published value has no interval."""
     panels = [(metric, results[results["metric"] == metric]) for metric in metrics]
     return bars([panels], "backbone", (3.2 + 3.2 * len(metrics), 3.8), "success (%)", tilt=30)

@@ -1,9 +1,9 @@
-"""The stand-in for a model where no honest rule plays a world: it knows how the task is solved. Simulated.
+"""The oracle: it stands in for a model where no honest rule can play a world, and knows the solution. Simulated.
 
-It is the same for all worlds and agents. The engine `oracle@p` takes the expert's next action with probability p, else
-another one by the noise that is registered for the world's prompt, and where none is, a valid one at random. Both
-follow from the seed and what the agent has seen, turn by turn. Plans, judgements and lessons go wrong at the same rate.
-A plan names no more than the next action: an expert knows what comes next, and not always what comes then.
+It is the same for all worlds and agents. With probability p, the engine `oracle@p` takes the expert's next action.
+Otherwise it takes another one, by the noise registered for the world's prompt, or a random valid one if there is none.
+Both depend on the seed and on what the agent has seen, turn by turn. Plans, judgements and lessons go wrong at the same
+rate. A plan names only the next action: an expert knows what comes next, but not always what comes after it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from lab.models.rules import Corruption
 from standins.agents.noise import beside_the_point, left_out, left_unlinked, misjudged
 from worlds.benchmark import Expert
 
-Knows = tuple[Callable[[Any], Any], Corruption]  # how it answers a prompt, and how that goes wrong
+Knows = tuple[Callable[[Any], Any], Corruption]  # the answer to a prompt, and its noise
 KNOWN = "The next step of a way that is known."
-GO_ON, SOME = "Go on from there.", 3  # actions that a sub-goal to go on has
-AND = " && "  # between the actions that a report names
+GO_ON, SOME = "Go on from there.", 3  # SOME: actions after which a sub-goal GO_ON reports
+AND = " && "  # separates the actions in a report
 MOST_SHOWN = 200  # characters of an action, which may hold a whole itinerary
 
 
@@ -44,12 +44,12 @@ MOST_SHOWN = 200  # characters of an action, which may hold a whole itinerary
 def known(
     environment: Environment, expert: Expert, further: Mapping[PromptOf, Knows] = MappingProxyType({})
 ) -> rules.Known:
-    """The answers to the agents' prompts for this world, by the expert of the episode.
+    """Answers to the agents' prompts in this world, from the expert of the episode.
 
-    further: other prompts that it answers, too.
+    further: answers to additional prompts.
     """
     valid = partial(another_action, environment)
-    ways: dict[PromptOf, Knows] = {
+    sources: dict[PromptOf, Knows] = {
         react_prompt: (partial(next_of, expert), valid),
         plan_prompt: (partial(plan_of, expert), left_out),
         graph_prompt: (partial(graph_of, expert), left_unlinked),
@@ -60,10 +60,10 @@ def known(
     }
     answers: dict[str, rules.Rule] = {}
     errors: dict[str, Corruption] = {}
-    for prompt, (answer, wrong) in ways.items():
+    for prompt, (answer, noise) in sources.items():
         for by_schema in (False, True):
             name = prompt(environment.name, by_schema).name
-            answers[name], errors[name] = partial(_given, answer, not by_schema), wrong
+            answers[name], errors[name] = partial(_given, answer, not by_schema), noise
     return rules.Known(answers, errors)
 
 
@@ -73,20 +73,20 @@ def next_of(expert: Expert, fields: ActFields) -> Act:
 
 
 def plan_of(expert: Expert, fields: ActFields) -> Plan:
-    """The expert's next action, and to go on."""
+    """The expert's next action, then GO_ON."""
     return Plan(steps=[expert(_acted(fields)), GO_ON])
 
 
 def graph_of(expert: Expert, fields: SubGoalFields) -> Graph:
-    """The same as sub-goals, each after all that was done."""
+    """The same as sub-goals, each after all earlier ones."""
     goals = [step for step in (_next(expert, _reported(fields.reports)), GO_ON) if step]
     numbers = range(fields.first, fields.first + len(goals))
-    nodes = [SubGoal(number=at, goal=goal, after=[*range(1, at)]) for at, goal in zip(numbers, goals, strict=True)]
+    nodes = [SubGoal(number=n, goal=goal, after=[*range(1, n)]) for n, goal in zip(numbers, goals, strict=True)]
     return Graph(goals=nodes)
 
 
 def towards(expert: Expert, fields: SubGoalFields) -> Act:
-    """The expert's next action by the reports that are shown; after one or some, a report that names them."""
+    """The expert's next action after the reported ones; after one, or SOME for GO_ON, a report of these actions."""
     own = _acted(fields)
     if len(own) >= (SOME if fields.now == GO_ON else 1):
         return Act(thought=KNOWN, action=f"done[{AND.join(own)}]")
@@ -95,20 +95,20 @@ def towards(expert: Expert, fields: SubGoalFields) -> Act:
 
 
 def judged(environment: Environment, fields: ActFields) -> Judged:
-    """What the score says."""
+    """The verdict by the score."""
     score = environment.result()["score"]
     return Judged(reason=f"The score is {score}.", solved=score >= 1)
 
 
 def lesson(expert: Expert, fields: ActFields) -> Sentence:
-    """What to begin with."""
+    """The action to begin with."""
     return Sentence(text=f"Begin with {expert([])}"[:MOST_SHOWN])
 
 
 def another_action(environment: Environment, fields: ActFields, answer: AnswerModel, random: Random) -> AnswerModel:
-    """Another valid action, each as likely; where there is none, nothing can be got wrong."""
-    right = read(answer, Act).action
-    others = [action for action in environment.valid_actions() if action != right]
+    """A random other valid action; if there is none, the answer stays as it is."""
+    right_action = read(answer, Act).action
+    others = [action for action in environment.valid_actions() if action != right_action]
     return written("Something else.", random.choice(others), isinstance(answer, FreeText)) if others else answer
 
 
@@ -117,16 +117,16 @@ def _given(answer: Callable[[Any], Any], free: bool, fields: ActFields) -> Answe
 
 
 def _acted(fields: ActFields) -> list[str]:
-    """What was done; turns without an action change nothing."""
+    """The actions taken; turns without an action change nothing."""
     return [turn.action for turn in fields.turns if turn.action]
 
 
 def _reported(reports: Sequence[Report]) -> list[str]:
-    return [action for one in reports if not one.failed for action in one.result.split(AND)]
+    return [action for report in reports if not report.failed for action in report.result.split(AND)]
 
 
 def _next(expert: Expert, actions: Sequence[str]) -> str:
-    """The expert's action; "" where it believes that it has arrived, as one may who sees a part of the actions."""
+    """The expert's action; "" if it takes the task as finished, as it may when it sees only some of the actions."""
     try:
         return expert(actions)
     except IndexError:

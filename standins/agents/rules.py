@@ -1,8 +1,7 @@
-"""The rules engine's answers to the agents' prompts on the synthetic encyclopedia: they know what SDP's rules know.
+"""Rules for the agents' prompts on the synthetic encyclopedia, with the knowledge of SDP's rules.
 
-Those of agents that answer at once follow the whole chain in one call. Rules do not tire of long questions as models
-do: under noise, one answer that goes wrong is all that can go wrong, so that no row of rules or noise says which agent
-is better.
+For agents that answer in one call, they follow the whole chain in that call. Unlike models, rules do not get worse on
+long questions: under noise only one answer can go wrong. So no row of rules or noise can show which agent is better.
 """
 
 from __future__ import annotations
@@ -47,39 +46,39 @@ REFERENCE = re.compile(r"#(\d+)")
 
 @rule(DIRECT)
 def direct(fields: QuestionFields) -> Said:
-    """What follows from the paragraphs; "unknown" where the question or the evidence is not there to read."""
+    """The answer that follows from the paragraphs; "unknown" if the question or the evidence cannot be read."""
     return Said(answer=_follows(fields.question, _hops(fields)))
 
 
 @rule(CHAIN_OF_THOUGHT)
 def chain_of_thought(fields: QuestionFields) -> Reasoned:
-    """The same, hop by hop."""
-    found = _hops(fields)
+    """The same answer, with the hops as its reasoning."""
+    findings = _hops(fields)
     return Reasoned(
-        reasoning=" ".join(f"{hop} {entity}." for hop, entity in found), answer=_follows(fields.question, found)
+        reasoning=" ".join(f"{hop} {entity}." for hop, entity in findings), answer=_follows(fields.question, findings)
     )
 
 
 @in_both_forms(react_prompt, multihop.NAME)
 def next_action(fields: ActFields) -> Act:
-    """Search for whom the next open hop is about, then in its words, and finish in the end.
+    """Search for the subject of the next open hop, then for its words; finish when all hops are answered.
 
-    The hops are those of the plan where it can be followed, else the question's own.
+    The hops are the plan's if that can be followed, else the question's own.
     """
     question, hops, known = _so_far(fields)
     steps = [step for step in fields.plan if not step.startswith(FINISH)]
-    told = ""
+    answer = ""
     if fields.plan and all(map(asked, steps)):
         hops, known = steps, [entity for _, entity in answered(steps, _shown(fields))]
-        told = fields.plan[-1].removeprefix(FINISH).strip() if not steps else ""
+        answer = fields.plan[-1].removeprefix(FINISH).strip() if not steps else ""
     if len(known) == len(hops):
-        return Act(thought="All is known.", action=f"finish[{told or concluded(question, known)}]")
+        return Act(thought="All is known.", action=f"finish[{answer or concluded(question, known)}]")
     return _searched(filled(hops[len(known)], known), fields) or Act(thought=GIVEN_UP, action=f"finish[{UNKNOWN}]")
 
 
 @in_both_forms(plan_prompt, multihop.NAME)
 def plan(fields: ActFields) -> Plan:
-    """The open hops, numbered anew, and the answer; the answer alone where all is known."""
+    """The open hops, renumbered, and the answer; only the answer if all hops are answered."""
     question, hops, known = _so_far(fields)
     if len(known) == len(hops):
         return Plan(steps=[f"{FINISH} {concluded(question, known)}"])
@@ -91,90 +90,90 @@ def graph(fields: SubGoalFields) -> Graph:
     """The hops that no report answers, each after those it refers to, and the answer after all of them."""
     hops = decomposed(fields.task.removeprefix(multihop.QUESTION))
     results = [report.result for report in fields.reports]
-    reported = {filled(one.goal, results): one for one in fields.reports}
+    reported = {filled(entry.goal, results): entry for entry in fields.reports}
     known: list[Report] = []
     for hop in hops:
-        report = reported.get(filled(hop, [one.result for one in known]))
+        report = reported.get(filled(hop, [entry.result for entry in known]))
         if report is None or report.failed:
             break
         known.append(report)
-    entities = [one.result for one in known]
+    entities = [entry.result for entry in known]
     tried = len(known) < len(hops) and filled(hops[len(known)], entities) in reported
     open_hops = [] if tried else [_renumbered(hop, entities, fields.first - 1) for hop in hops[len(known) :]]
     goals = [
-        SubGoal(number=number, goal=goal, after=sorted({int(one) for one in REFERENCE.findall(goal)}))
+        SubGoal(number=number, goal=goal, after=sorted({int(entry) for entry in REFERENCE.findall(goal)}))
         for number, goal in enumerate(open_hops, start=fields.first)
     ]
     last = SubGoal(
         number=fields.first + len(goals),
         goal=f"{FINISH} {UNKNOWN}" if tried else FINISH,
-        after=[one.number for one in known] + [one.number for one in goals],
+        after=[entry.number for entry in known] + [entry.number for entry in goals],
     )
     return Graph(goals=[*goals, last])
 
 
 @in_both_forms(sub_goal_prompt, multihop.NAME)
 def towards(fields: SubGoalFields) -> Act:
-    """Search until the sub-goal is answered by what its own searches showed; a blank one is left to `next_action`."""
+    """Search until the sub-goal's own searches answer it. `next_action` handles a blank sub-goal."""
     results = {report.number: report.result for report in fields.reports}
     if fields.now.startswith(FINISH):
         question = fields.task.removeprefix(multihop.QUESTION)
-        told = fields.now.removeprefix(FINISH).strip() or concluded(question, [*results.values()])
-        return Act(thought="All is known.", action=f"finish[{told}]")
+        answer = fields.now.removeprefix(FINISH).strip() or concluded(question, [*results.values()])
+        return Act(thought="All is known.", action=f"finish[{answer}]")
     if not asked(fields.now):
         return next_action(fields)
     hop = REFERENCE.sub(lambda match: results.get(int(match[1]), match[0]), fields.now)
-    found = answered([hop], _shown(fields))
-    if found:
-        return Act(thought=f"{hop} {found[0][1]}.", action=f"done[{found[0][1]}]")
+    findings = answered([hop], _shown(fields))
+    if findings:
+        return Act(thought=f"{hop} {findings[0][1]}.", action=f"done[{findings[0][1]}]")
     return _searched(hop, fields) or Act(thought=GIVEN_UP, action="failed[nothing was found]")
 
 
 @in_both_forms(judge_prompt, multihop.NAME)
 def judged(fields: ActFields) -> Judged:
-    """Whether the task was finished with the answer that follows from what was shown."""
+    """Whether the last action is the answer that follows from the observations."""
     before = fields.model_copy(update={"turns": fields.turns[:-1], "plan": [], "lessons": []})
-    right = next_action(before).action
+    expected = next_action(before).action
     last = fields.turns[-1].action if fields.turns else ""
-    solved = last == right and last.startswith("finish[") and last != f"finish[{UNKNOWN}]"
-    return Judged(reason=f"What follows is {right}, and the last action is {last or 'none'}.", solved=solved)
+    solved = last == expected and last.startswith("finish[") and last != f"finish[{UNKNOWN}]"
+    return Judged(reason=f"What follows is {expected}, and the last action is {last or 'none'}.", solved=solved)
 
 
 @in_both_forms(lesson_prompt, multihop.NAME)
 def lesson(fields: ActFields) -> Sentence:
-    """The hops, one after the other."""
+    """The hops in order."""
     hops = decomposed(fields.task.removeprefix(multihop.QUESTION))
     return Sentence(text=f"Find out first what comes first: {' '.join(hops) or GIVEN_UP}"[:MOST_WORDS])
 
 
 @in_both_forms(lambda world, by_schema=False: think_prompt(by_schema), multihop.NAME)
 def thought(fields: ThinkFields) -> Sentence:
-    """What a hop that is not told yet is answered by, else the open hop, else the answer."""
-    found = answered(decomposed(fields.question), from_text(fields.evidence))
-    known = [entity for _, entity in found]
+    """An answered hop that no thought states yet, else the open hop, else the answer."""
+    findings = answered(decomposed(fields.question), from_text(fields.evidence))
+    known = [entity for _, entity in findings]
     hops = decomposed(fields.question)
-    sentences = [f"{hop} {entity}." for hop, entity in found]
-    if len(found) < len(hops):
-        sentences.append(filled(hops[len(found)], known))
-    left = [sentence for sentence in sentences if sentence not in fields.thoughts]
-    answer = concluded(fields.question, known) if len(found) == len(hops) else UNKNOWN
-    return Sentence(text=left[0] if left else f"{ENDING} {answer}.")
+    sentences = [f"{hop} {entity}." for hop, entity in findings]
+    if len(findings) < len(hops):
+        sentences.append(filled(hops[len(findings)], known))
+    unstated = [sentence for sentence in sentences if sentence not in fields.thoughts]
+    answer = concluded(fields.question, known) if len(findings) == len(hops) else UNKNOWN
+    return Sentence(text=unstated[0] if unstated else f"{ENDING} {answer}.")
 
 
 def answered(hops: Sequence[str], paragraphs: list[Paragraph]) -> list[tuple[str, str]]:
-    """Each hop as it is asked and what the paragraphs say, up to the first that they do not answer."""
-    found: list[tuple[str, str]] = []
+    """The hops as asked, each with the paragraphs' answer, up to the first hop without one."""
+    findings: list[tuple[str, str]] = []
     for hop in hops:
-        said = filled(hop, [entity for _, entity in found])
-        entity = next((here for one in paragraphs if (here := answer_in(*one, said))), "")
+        asked_hop = filled(hop, [entity for _, entity in findings])
+        entity = next((e for paragraph in paragraphs if (e := answer_in(*paragraph, asked_hop))), "")
         if not entity:
             break
-        found.append((said, entity))
-    return found
+        findings.append((asked_hop, entity))
+    return findings
 
 
 def _so_far(fields: ActFields) -> tuple[str, list[str], list[str]]:
-    """The question, its hops, and what was shown to answer the first of them."""
+    """The question, its hops, and the observed answers to the first of them."""
     question = fields.task.removeprefix(multihop.QUESTION)
     hops = decomposed(question)
     return question, hops, [entity for _, entity in answered(hops, _shown(fields))]
@@ -185,29 +184,29 @@ def _shown(fields: ActFields) -> list[Paragraph]:
 
 
 def _searched(hop: str, fields: ActFields) -> Act | None:
-    """The next search for a hop, by whom it is about and then by its words; None after both."""
+    """The next search for a hop: for its subject, then for its words; None after both."""
     subject = asked(hop)
-    tries = [*([f"search[{subject.subject}]"] if subject else []), f"search[{hop}]"]
+    candidates = [*([f"search[{subject.subject}]"] if subject else []), f"search[{hop}]"]
     done = {turn.action for turn in fields.turns}
-    action = next((each for each in tries if each not in done), "")
+    action = next((candidate for candidate in candidates if candidate not in done), "")
     return Act(thought=f"Still open: {hop}", action=action) if action else None
 
 
 def _renumbered(hop: str, known: Sequence[str], first: int) -> str:
-    """A hop with what is known of those it refers to; the others are numbered on from `first`."""
+    """A hop with known answers in place of references; other references are renumbered from `first` on."""
 
-    def one(match: re.Match[str]) -> str:
+    def replaced(match: re.Match[str]) -> str:
         number = int(match[1])
         return known[number - 1] if number <= len(known) else f"#{number - len(known) + first}"
 
-    return REFERENCE.sub(one, hop)
+    return REFERENCE.sub(replaced, hop)
 
 
 def _hops(fields: QuestionFields) -> list[tuple[str, str]]:
-    """The hops where the evidence answers all of them, else none."""
+    """The hops with their answers; empty unless the evidence answers all."""
     hops = decomposed(fields.question)
-    found = answered(hops, from_text(fields.evidence))
-    return found if len(found) == len(hops) else []
+    findings = answered(hops, from_text(fields.evidence))
+    return findings if len(findings) == len(hops) else []
 
 
 def _follows(question: str, found: list[tuple[str, str]]) -> str:

@@ -1,9 +1,9 @@
-"""The rules engine's answers to the agents' prompts on synthetic trips: they read the searches' texts.
+"""Rules for the agents' prompts on synthetic trips: they read the searches' texts.
 
-What a query asks for they look up by its text in the synthetic data, since that is no part of a search. They know what
-SDP's rules know: of what fits the query the cheapest first, and wanted cuisines where they cost least.
-What SDP's filters take out, a rule here leaves out by itself, since a query says it. Nothing is weighed against the
-budget. Of queries that people or models worded they know nothing: there the rules hand in a blank plan.
+They look up what a query asks for by its text in the synthetic data, since no search tells it. They know what SDP's
+rules know: first the cheapest of what fits the query, and wanted cuisines where they cost least. What SDP's filters
+remove, these rules leave out themselves, since the query says it. Nothing is weighed against the budget. They do not
+know queries worded by people or models: for these they hand in a blank plan.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ R = TypeVar("R")
 A = TypeVar("A", bound=Callable[[Any], Any])
 HAND_IN = "Hand in the plan."
 FLIGHT = "flight"
-# What may be mixed in one plan.
+# The modes of transport that a plan may mix.
 FAMILIES = ((SELF_DRIVING,), (FLIGHT, TAXI))
-ASKED = "\nCities to visit, in this order: "  # between a query and its cities, as the agents' world tells them
+ASKED = "\nCities to visit, in this order: "  # separates a query from its cities in the agents' world
 
 
 class Trip(NamedTuple):
-    """What a query asks for. dates: one a day. house_rule, room_type, ruled_out: "" where it does not ask."""
+    """What a query asks for. dates: one for each day. house_rule, room_type, ruled_out: "" if not asked for."""
 
     org: str
     cities: tuple[str, ...]
@@ -61,26 +61,26 @@ class Trip(NamedTuple):
 
     @property
     def arrivals(self) -> list[int]:
-        """The days of travel, from 1: into each city, and home on the last one. Stays are as even as they can be."""
+        """The travel days, from 1: into each city, and home on the last day. Stays are as even as possible."""
         nights, stays = len(self.dates) - 1, len(self.cities)
         return [1 + nights * stay // stays for stay in range(stays + 1)]
 
     @property
     def legs(self) -> list[tuple[int, str, str]]:
-        """(day, from, to) of each."""
+        """(day, from, to) of each leg."""
         stops = pairwise([self.org, *self.cities, self.org])
         return [(day, org, dest) for day, (org, dest) in zip(self.arrivals, stops, strict=True)]
 
 
 def trip_of(task: str) -> Trip | None:
-    """What a synthetic query asks for, as it was told with its cities; None for any other text."""
+    """What a synthetic query with its cities asks for; None for any other text."""
     query, _, cities = task.partition(ASKED)
-    asked = _queries().get(query)
-    if asked is None or not cities:
+    record = _queries().get(query)
+    if record is None or not cities:
         return None
     return Trip(
-        asked.org, tuple(cities.split(", ")), asked.dates, asked.people, asked.cuisines, asked.house_rule or "",
-        asked.room_type or "", RULED_OUT.get(asked.transportation or "", ""),
+        record.org, tuple(cities.split(", ")), record.dates, record.people, record.cuisines, record.house_rule or "",
+        record.room_type or "", RULED_OUT.get(record.transportation or "", ""),
     )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def _queries() -> Mapping[str, TripTask]:
 
 
 def next_step(task: str, turns: Sequence[Past]) -> str:
-    """The next search that a plan needs and that was not made, and then the plan."""
+    """The next search that the plan needs; after all of them, the plan."""
     trip = trip_of(task)
     if trip is None:
         return f"Submit[{json.dumps([])}]"
@@ -99,7 +99,7 @@ def next_step(task: str, turns: Sequence[Past]) -> str:
 
 
 def searches(trip: Trip) -> Iterator[str]:
-    """All that is to be looked up, in the order of the trip."""
+    """All searches for a trip, in its order."""
     for day, org, dest in trip.legs:
         yield from (f"GoogleDistanceMatrix[{org}, {dest}, {mode}]" for mode in (SELF_DRIVING, TAXI))
         yield f"FlightSearch[{org}, {dest}, {trip.dates[day - 1]}]"
@@ -108,35 +108,35 @@ def searches(trip: Trip) -> Iterator[str]:
 
 
 def rows(kind: Callable[..., R], seen: dict[str, str], search: str) -> list[R]:
-    """The rows of a search's text, typed; none where nothing is listed."""
-    names = [each.name for each in fields_of(kind)]  # type: ignore[arg-type]
+    """The rows in a search's text, typed; empty if nothing is listed."""
+    names = [column.name for column in fields_of(kind)]  # type: ignore[arg-type]
     form = re.compile("; ".join(f"{name}: (?P<{name}>.*)" for name in names))
-    found = (form.fullmatch(line) for line in seen[search].splitlines())
-    return [kind(**{name: _value(value) for name, value in match.groupdict().items()}) for match in found if match]
+    matches = (form.fullmatch(line) for line in seen[search].splitlines())
+    return [kind(**{name: _value(value) for name, value in match.groupdict().items()}) for match in matches if match]
 
 
 def _plan(trip: Trip, seen: dict[str, str]) -> str:
-    """The plan that the searches allow; what is not to be had stays empty."""
+    """The plan that the searches allow; what they do not offer stays empty."""
     days = [{"days": day, "current_city": EMPTY} | dict.fromkeys(SLOTS, EMPTY) for day in range(1, len(trip.dates) + 1)]
     wanted, eaten = set(trip.cuisines), set[str]()
     for (start, end), city in zip(pairwise(trip.arrivals), trip.cities, strict=True):
         places = rows(Accommodation, seen, f"AccommodationSearch[{city}]")
         fitting = [row for row in places if _fits(row, trip, end - start)]
-        place = min(fitting, key=lambda row: night_cost(row, trip.people), default=None)
+        accommodation = min(fitting, key=lambda row: night_cost(row, trip.people), default=None)
         restaurants = rows(Restaurant, seen, f"RestaurantSearch[{city}]")
         sights = iter(dict.fromkeys(row.name for row in rows(Attraction, seen, f"AttractionSearch[{city}]")))
         for number in range(start, end):
-            days[number - 1]["accommodation"] = f"{place.name}, {city}" if place else EMPTY
+            days[number - 1]["accommodation"] = f"{accommodation.name}, {city}" if accommodation else EMPTY
         for number in range(start + 1, end):
             sight = next(sights, "")
             days[number - 1] |= {"current_city": city, "attraction": f"{sight}, {city};" if sight else EMPTY}
         full = [(number, meal) for number in range(start + 1, end) for meal in MEALS]
-        # On days of travel a meal is eaten for a cuisine that is still wanted, and for nothing else.
+        # On travel days, only meals for cuisines that are still wanted are planned.
         spare = [(start, MEALS[-1]), *((end, meal) for meal in MEALS[:-1])] if city == trip.cities[-1] else []
         for number, meal in (*full, *spare):
-            left = [row for row in restaurants if row.name not in eaten]
-            if left and (wanted or (number, meal) in full):
-                row = _meal(left, wanted)
+            uneaten = [row for row in restaurants if row.name not in eaten]
+            if uneaten and (wanted or (number, meal) in full):
+                row = _meal(uneaten, wanted)
                 days[number - 1][meal] = f"{row.name}, {city}"
                 eaten.add(row.name)
                 wanted -= set(row.cuisines)
@@ -147,7 +147,7 @@ def _plan(trip: Trip, seen: dict[str, str]) -> str:
 
 
 def _ways(trip: Trip, seen: dict[str, str]) -> list[Flight | Leg]:
-    """The cheapest way of each leg, all of one family; none where no family serves all legs."""
+    """The cheapest way for each leg, all of one family; none if no family serves all legs."""
     served = []
     for family in FAMILIES:
         legs = [
@@ -162,7 +162,7 @@ def _ways(trip: Trip, seen: dict[str, str]) -> list[Flight | Leg]:
 def _offered(trip: Trip, seen: dict[str, str], day: int, org: str, dest: str) -> list[Flight | Leg]:
     flights = rows(Flight, seen, f"FlightSearch[{org}, {dest}, {trip.dates[day - 1]}]")
     drives = (rows(Leg, seen, f"GoogleDistanceMatrix[{org}, {dest}, {mode}]") for mode in (SELF_DRIVING, TAXI))
-    return [*flights, *(drive for found in drives for drive in found)]
+    return [*flights, *(drive for legs in drives for drive in legs)]
 
 
 def _price(trip: Trip, way: Flight | Leg) -> int:
@@ -179,7 +179,7 @@ def _fits(row: Accommodation, trip: Trip, nights: int) -> bool:
 
 
 def _meal(left: Sequence[Restaurant], wanted: set[str]) -> Restaurant:
-    """The cheapest; while cuisines are wanted, that with the least to pay for each of them, as SDP's rule has it."""
+    """The cheapest restaurant; while cuisines are wanted, the one with the least extra cost for each (as in SDP)."""
     base = min(row.average_cost for row in left)
     offering = [row for row in left if wanted & set(row.cuisines)] or left
     return min(
@@ -189,16 +189,16 @@ def _meal(left: Sequence[Restaurant], wanted: set[str]) -> Restaurant:
 
 
 def _text(way: Flight | Leg) -> str:
-    """A way as the tools' description wants it written."""
+    """A way in the format of the tools' description."""
     if isinstance(way, Flight):
         times = f"Departure Time: {way.departs}, Arrival Time: {way.arrives}"
         return f"Flight Number: {way.number}, from {way.org} to {way.dest}, {times}"
-    how = f"duration: {way.duration}, distance: {way.distance}, cost: {way.cost}"
-    return f"{way.mode.capitalize()}, from {way.org} to {way.dest}, {how}"
+    details = f"duration: {way.duration}, distance: {way.distance}, cost: {way.cost}"
+    return f"{way.mode.capitalize()}, from {way.org} to {way.dest}, {details}"
 
 
 def _value(text: str) -> Any:
-    """A value as Python wrote it, else the text itself."""
+    """The value of a Python literal; other text as it is."""
     try:
         return literal_eval(text) if re.fullmatch(r"-?\d+(\.\d+)?|\(.*\)|None", text) else text
     except (SyntaxError, ValueError):
@@ -206,7 +206,7 @@ def _value(text: str) -> Any:
 
 
 def in_both_forms(prompt: PromptOf, world: str = NAME) -> Callable[[A], A]:
-    """Register a rule for a world: bound to the schema it is what the function answers, else its text."""
+    """Register a rule for a world's prompt in both forms: the function's answer by schema, and that answer as text."""
 
     def register(function: A) -> A:
         @rule(prompt(world))
@@ -221,13 +221,13 @@ def in_both_forms(prompt: PromptOf, world: str = NAME) -> Callable[[A], A]:
 
 @in_both_forms(react_prompt)
 def next_action(fields: ActFields) -> Act:
-    """The next search that was not made, then the plan."""
+    """The next missing search, then the plan."""
     return Act(thought="This comes next.", action=next_step(fields.task, fields.turns))
 
 
 @in_both_forms(plan_prompt)
 def plan(fields: ActFields) -> Plan:
-    """The searches that were not made, and to hand in the plan."""
+    """The missing searches, then HAND_IN."""
     return Plan(steps=[*_open(fields.task, [turn.action for turn in fields.turns]), HAND_IN])
 
 
@@ -243,7 +243,7 @@ def graph(fields: SubGoalFields) -> Graph:
 
 @in_both_forms(sub_goal_prompt)
 def towards(fields: SubGoalFields) -> Act:
-    """Make the search and report its text; hand in the plan by the reports, and whatever a blank sub-goal is."""
+    """Make the sub-goal's search and report its text; any other sub-goal gets the trip's next step, by the reports."""
     own = {turn.action: turn.observation for turn in fields.turns if turn.action}
     if fields.now in own:
         return Act(thought="This is what is listed.", action=f"done[{own[fields.now]}]")
@@ -255,20 +255,20 @@ def towards(fields: SubGoalFields) -> Act:
 
 @in_both_forms(judge_prompt)
 def judged(fields: ActFields) -> Judged:
-    """Whether what was handed in is what the searches before it lead to."""
+    """Whether the plan that was handed in is the one that the searches before it lead to."""
     last = fields.turns[-1].action if fields.turns else ""
-    right = next_step(fields.task, fields.turns[:-1])
-    solved = last == right and right.startswith("Submit[") and trip_of(fields.task) is not None
+    expected = next_step(fields.task, fields.turns[:-1])
+    solved = last == expected and expected.startswith("Submit[") and trip_of(fields.task) is not None
     return Judged(reason="The plan is the one that the listings lead to." if solved else "It is not.", solved=solved)
 
 
 @in_both_forms(lesson_prompt)
 def lesson(fields: ActFields) -> Sentence:
-    """What is to be looked up."""
+    """The searches to make."""
     return Sentence(text=f"Look everything up before the plan: {', '.join(_open(fields.task, []))}"[:MOST_WORDS])
 
 
 def _open(task: str, made: Sequence[str]) -> list[str]:
-    """The searches of a trip that were not made."""
+    """The searches of a trip that have not been made."""
     trip = trip_of(task)
     return [search for search in searches(trip) if search not in made] if trip else []

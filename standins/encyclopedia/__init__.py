@@ -1,5 +1,5 @@
-"""Reader of the synthetic encyclopedia: what the stand-ins of all agents know of it.
+"""Reader of the synthetic encyclopedia, used by the stand-ins of all agents.
 
-questions   a question into the chain of relations that it follows
-hops        a question into sub-questions, a paragraph into what it says, findings into an answer
+questions   from a question to the chain of relations that it follows
+hops        from a question to sub-questions, from a paragraph to its facts, from findings to an answer
 """

@@ -1,7 +1,7 @@
-"""Reader of the synthetic encyclopedia: a question into hops, a paragraph into what it says, findings into an answer.
+"""Reader of the synthetic encyclopedia: a question into hops, a paragraph into facts, findings into an answer.
 
-What the stand-ins of all agents know of this world. They read the words that they are given, as a model does; nothing
-here sees the facts behind them, nor the templates that questions are reported on.
+The stand-ins of all agents know this world through it. It reads only the words that it is given, as a model does. It
+sees neither the facts behind them nor the question templates on which results are reported.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KIND = re.compile(f"the ({'|'.join(SHARED_NAMES)}) ")
 
 
 class Asked(NamedTuple):
-    """A sub-question. step: a relation of `questions`. subject: whom it is about; kind: "" if not said."""
+    """A sub-question. step: a relation of `questions`. subject: what it is about. kind: its kind, "" if unstated."""
 
     step: str
     subject: str
@@ -27,7 +27,7 @@ class Asked(NamedTuple):
 
 
 def decomposed(question: str, hops: int = 0) -> list[str]:
-    """The sub-questions that a question takes, `#1` for the answer of the first; none where it cannot be read.
+    """The sub-questions of a question, `#1` standing for the answer of the first; empty if the question cannot be read.
 
     hops: how many; 0 for two to four.
     """
@@ -39,26 +39,26 @@ def decomposed(question: str, hops: int = 0) -> list[str]:
     if known.compare:
         return [relations()[known.steps[0]].asked.format(x=name) for name in names]
     subjects = [names[0], *(f"#{turn}" for turn in range(1, len(known.steps)))]
-    return [relations()[step].asked.format(x=one) for step, one in zip(known.steps, subjects, strict=True)]
+    return [relations()[step].asked.format(x=subject) for step, subject in zip(known.steps, subjects, strict=True)]
 
 
 def concluded(question: str, found: Sequence[str]) -> str:
-    """The answer that follows from what was found at each hop; "unknown" without any."""
+    """The answer that follows from the findings of the hops; "unknown" if there are none."""
     if not found:
         return "unknown"
     known = read(question)
     if known is None or not known.compare or len(found) < 2:
         return found[-1]
-    one, two = map(magnitude, found[:2])
+    first, second = map(magnitude, found[:2])
     if known.compare in ("same", "differ"):
         return "yes" if (found[0] == found[1]) == (known.compare == "same") else "no"
     if known.compare in ("less", "more"):
-        return "yes" if (one < two) == (known.compare == "less") else "no"
-    return known.names[(one < two) != (known.compare == "least")]
+        return "yes" if (first < second) == (known.compare == "less") else "no"
+    return known.names[(first < second) != (known.compare == "least")]
 
 
 def magnitude(text: str) -> tuple[int, ...]:
-    """A date, a count or an amount, for comparison with another one."""
+    """A date, a count or an amount, as a tuple that can be compared."""
     months = {name: number for number, name in enumerate(MONTHS, start=1)}
     words = re.findall(r"[A-Za-z]+|\d[\d,]*", text)
     numbers = [months.get(word) or (int(word.replace(",", "")) if word[0].isdigit() else None) for word in words]
@@ -66,7 +66,7 @@ def magnitude(text: str) -> tuple[int, ...]:
 
 
 def asked(question: str) -> Asked | None:
-    """A sub-question, read; None where its words are not known."""
+    """Read a sub-question; None if its words are unknown."""
     for step, pattern in _hops():
         if match := pattern.fullmatch(question):
             kind = KIND.match(match["x"])
@@ -75,37 +75,37 @@ def asked(question: str) -> Asked | None:
 
 
 def answer_in(title: str, text: str, question: str) -> str:
-    """What a paragraph answers to a sub-question, "" if nothing."""
+    """A paragraph's answer to a sub-question; "" if it has none."""
     wanted = asked(question)
     if wanted is None:
         return ""
     kind, _, relation = wanted.step.rpartition("<")
     subject = _bare(wanted.subject)
-    for other, said in stated(title, text):
-        names = {_bare(one) for one in (title, said["name"], said.get("alias", ""))}
-        if kind == other and _bare(said.get(relation, "")) == subject:
-            return said["name"]
-        if not kind and subject in names and wanted.kind in ("", other) and relation in said:
-            return said[relation]
+    for article_kind, facts in stated(title, text):
+        names = {_bare(name) for name in (title, facts["name"], facts.get("alias", ""))}
+        if kind == article_kind and _bare(facts.get(relation, "")) == subject:
+            return facts["name"]
+        if not kind and subject in names and wanted.kind in ("", article_kind) and relation in facts:
+            return facts[relation]
     return ""
 
 
 def _bare(name: str) -> str:
-    """A name without an article in front of it, which is a part of some names and not of others."""
+    """A name without a leading article, since some names include it and some do not."""
     return re.sub("^[Tt]he ", "", name)
 
 
 @cache
 def stated(title: str, text: str) -> list[tuple[str, dict[str, str]]]:
-    """Kinds of article that a paragraph can be, and what it then says: relation -> words."""
+    """The kinds of article that a paragraph can be, each with the facts it then states: relation -> words."""
     name = re.sub(r" \(.*\)$", "", title)
-    found = []
+    readings = []
     for kind, groups in _sentences():
-        said = [match.groupdict() for patterns in groups for each in patterns if (match := each.search(text))]
-        merged = {key: value for one in said for key, value in one.items()}
+        matches = [match.groupdict() for patterns in groups for pattern in patterns if (match := pattern.search(text))]
+        merged = {key: value for facts in matches for key, value in facts.items()}
         if merged.get("name") == name:
-            found.append((kind, merged))
-    return found
+            readings.append((kind, merged))
+    return readings
 
 
 @cache
@@ -113,7 +113,7 @@ def _sentences() -> list[tuple[str, list[list[re.Pattern[str]]]]]:
     return [
         (kind, [[_pattern(text) for text in patterns] for _, patterns in groups])
         for kind, groups in sentences().items()
-        if kind not in PEOPLE  # all of them are of the kind "person"
+        if kind not in PEOPLE  # these are all read as the kind "person"
     ]
 
 
@@ -123,7 +123,7 @@ def _hops() -> list[tuple[str, re.Pattern[str]]]:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """A text with fields as a pattern with groups of their names; it starts where a sentence starts."""
+    """A text with fields as a pattern with groups of the same names, matching from the start of a sentence."""
     parts, seen = [r"(?:^|(?<=\. ))"], set[str]()
     for literal, field, _, _ in Formatter().parse(text):
         parts.append(re.escape(literal))

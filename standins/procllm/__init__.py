@@ -1,1 +1,1 @@
-"""What answers ProcLLM's prompts offline: hand-written functions of what a prompt holds."""
+"""Rules that answer ProcLLM's prompts offline. They are hand-written functions of a prompt's fields."""

@@ -1,9 +1,8 @@
-"""The rules behind the loop's two prompts: notes on documents here, everything else by the domain's rules.
+"""The rules for the loop's prompts: notes on documents are taken here, everything else is left to the domain's rules.
 
-A rule reads what a prompt holds and nothing more. Which domain it plays it learns from the problem specification, once
-that is in its notes. It knows the words of domains and documents, and none that a condition's network alone would use:
-an agent works on the answer under any task that it does not understand, and a verifier treats all effects that it
-cannot check alike.
+A rule reads only the prompt. It recognises its domain by the problem specification, once that is in its notes. It knows
+the words of domains and documents, and none that only one condition's network would use. So an agent works on the
+answer under any task that it does not understand, and a verifier treats all effects that it cannot check alike.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from procllm.prompts import (
 from standins.procllm import noise  # noqa: F401  (registers how these answers go wrong)
 from standins.procllm.view import DomainRules, Judgement, View, note, sections, without_numbers
 
-# Documents by the heading that they have in the notes, and the words by which tasks speak of them.
+# Heading in the notes -> document; and the words by which tasks refer to a document.
 DOCUMENTS = {"request": REQUEST, "problem specification": SPECIFICATION, "tools specification": TOOLS}
 WORDS = {
     REQUEST: ("request", "origin", "initial", "goal", "document"),
@@ -41,13 +40,13 @@ WORDS = {
 }
 NOTING = ("take notes", "understand", "read ", "note ", "review", "record ")  # how tasks about documents begin
 UNREADABLE = "No rule can tell from these files whether this holds"
-TRIES = 3  # rejections of the same command before the notes are thought wrong
-SURE = 0.5  # how surely rules must recognise a specification to play
+TRIES = 3  # rejections of the same commands before the notes are taken to be wrong
+SURE = 0.5  # least certainty with which rules must recognise a specification
 
 
 @rule(ACTING)
 def act(fields: ActFields) -> Response:
-    """The next action: note what documents the task needs, do the task, verify; start over after many rejections."""
+    """The next action: note the documents that the task needs, work on it, verify; after many rejections start over."""
     view = view_of(fields)
     thought, action = _next(view)
     return Response(observation=f"last: {view.last or 'nothing'}", thought=thought, action=stated(action))
@@ -55,9 +54,9 @@ def act(fields: ActFields) -> Response:
 
 @rule(NARROWED)
 def act_narrowed(fields: NarrowedFields) -> Command:
-    """The same action where it may be chosen; else one that changes nothing, until its turn comes.
+    """The same action if it may be chosen; else an action that changes nothing, until the turn of the right one comes.
 
-    A check that came by turn, before the rule would have asked for one, says nothing of what it has done so far.
+    By turns, a check can come before the rule would have asked for one; its rejection then says nothing about the work.
     """
     response = act(fields)
     if fields.last_commands[-1:] == ("Verify",) and "Verify" not in fields.commands:
@@ -72,21 +71,21 @@ def act_narrowed(fields: NarrowedFields) -> Command:
 @rule(CHECKING)
 @rule(VERIFYING)
 def verify(fields: VerifyFields) -> VerifyAnswer:
-    """The judgement of the first that can check the effect: the domain's rules, then those of notes on documents.
+    """Judge the effect by the domain's rules, or else by the rules for notes on documents.
 
-    Neither can check "the stars are right": `judge_uncheckable` decides then, and the analysis says so.
+    If neither can check it ("the stars are right"), `judge_uncheckable` decides, and the analysis says so.
     """
     effect, files = fields.effect, dict(fields.files)
     rules = rules_for([files.get(SPECIFICATION, ""), sections(files.get(NOTES, "")).get("problem specification", "")])
-    judged = (rules.judge(effect, files) if rules else None) or judge_notes(effect, files)
-    judged = judged or judge_uncheckable(effect, files)
-    if judged.satisfied and ANSWER in files and NOTES in files and "notes" in effect.lower():
-        judged = judge_notes(effect, files) or judged  # a goal that asks for an answer and for notes as well (§6)
-    return VerifyAnswer(analysis=judged.analysis, satisfied=judged.satisfied)
+    judgement = (rules.judge(effect, files) if rules else None) or judge_notes(effect, files)
+    judgement = judgement or judge_uncheckable(effect, files)
+    if judgement.satisfied and ANSWER in files and NOTES in files and "notes" in effect.lower():
+        judgement = judge_notes(effect, files) or judgement  # a goal that asks for an answer and for notes (§6)
+    return VerifyAnswer(analysis=judgement.analysis, satisfied=judgement.satisfied)
 
 
 def view_of(fields: ActFields) -> View:
-    """The prompt's fields, taken apart."""
+    """The prompt's fields as a View."""
     last = fields.last_commands[-1] if fields.last_commands else ""
     output = without_numbers(fields.last_output) if last.startswith("Read ") else fields.last_output
     files = frozenset(file.path for file in fields.files)
@@ -96,55 +95,55 @@ def view_of(fields: ActFields) -> View:
 def _next(view: View) -> tuple[str, Action]:
     if _stuck(view):
         return "Several checks failed in a row, so my notes must be wrong: I start over.", Write(NOTES, "")
-    # What the last command showed is gone with the next one (B.1), so a document is noted before anything else.
-    shown = next((name for name, path in DOCUMENTS.items() if view.last == f"Read {path}"), None)
-    if shown and view.output.strip() and view.sections.get(shown) != view.output.strip("\n"):
-        return f"I keep the {shown} in my notes.", note(shown, view.output)
+    # The output of a command is shown only once (B.1), so a document is noted before anything else.
+    document = next((name for name, path in DOCUMENTS.items() if view.last == f"Read {path}"), None)
+    if document and view.output.strip() and view.sections.get(document) != view.output.strip("\n"):
+        return f"I keep the {document} in my notes.", note(document, view.output)
     missing = [name for name, path in DOCUMENTS.items() if path in view.files and name not in view.sections]
-    about = documents_of(view)
-    if about and view.rejected:
-        missing = [name for name in about if DOCUMENTS[name] in view.output] or about
-    elif about:
-        missing = [name for name in about if name in missing]
+    documents = documents_of(view)
+    if documents and view.rejected:
+        missing = [name for name in documents if DOCUMENTS[name] in view.output] or documents
+    elif documents:
+        missing = [name for name in documents if name in missing]
     if missing:
         return f"I need the {missing[0]}.", Read(DOCUMENTS[missing[0]])
     rules = rules_for([view.sections.get("problem specification", "")])
-    if about or rules is None:
+    if documents or rules is None:
         return "The notes hold what the task asks for.", Verify()
     return "I work on the task.", rules.act(view)
 
 
 def _stuck(view: View) -> bool:
-    """Whether the same two or three commands were rejected again and again."""
+    """Whether the same two or three commands were repeated and rejected TRIES times."""
     rounds = (view.commands[-period * TRIES :] for period in (2, 3))
     return view.rejected and any(commands == commands[: len(commands) // TRIES] * TRIES for commands in rounds)
 
 
 def documents_of(view: View) -> list[str]:
-    """The documents that the task is to take notes on; empty for a task about something else."""
+    """The documents on which the task wants notes; empty for a task about something else."""
     if not view.task.lower().startswith(NOTING):
         return []
-    spoken = [name for name, path in DOCUMENTS.items() if any(word in view.task.lower() for word in WORDS[path])]
-    return [name for name in spoken if DOCUMENTS[name] in view.files]
+    named = [name for name, path in DOCUMENTS.items() if any(word in view.task.lower() for word in WORDS[path])]
+    return [name for name in named if DOCUMENTS[name] in view.files]
 
 
 def judge_notes(effect: str, files: Mapping[str, str]) -> Judgement | None:
-    """Whether the notes have every line of the documents beside them that the effect speaks of; None if of none."""
-    kept = {line.strip() for line in files.get(NOTES, "").split("\n")}
-    spoken = _spoken_of(effect, files)
-    if NOTES not in files or not spoken:
+    """Whether the notes have every line of the documents that the effect names; None if it names none."""
+    noted_lines = {line.strip() for line in files.get(NOTES, "").split("\n")}
+    documents = _spoken_of(effect, files)
+    if NOTES not in files or not documents:
         return None
-    for path in spoken:
+    for path in documents:
         for line in files[path].split("\n"):
-            if line.strip() and line.strip() not in kept:
+            if line.strip() and line.strip() not in noted_lines:
                 return Judgement(False, f"The notes lack this line of {path}: {line.strip()[:80]}")
-    return Judgement(True, f"The notes have every line of {', '.join(spoken)}.")
+    return Judgement(True, f"The notes have every line of {', '.join(documents)}.")
 
 
 def judge_uncheckable(effect: str, files: Mapping[str, str]) -> Judgement:
-    """Whether none of the effect files is empty, whatever the effect's words are.
+    """Whether all effect files have text, whatever the effect's words are.
 
-    Its files show no more of such an effect, and to refuse it for ever would stop the episode at a task that no work
+    The files show nothing else about such an effect. Rejecting it forever would stop the episode at a task that no work
     can finish.
     """
     empty = next((path for path, text in files.items() if not text.strip()), "")
@@ -152,7 +151,7 @@ def judge_uncheckable(effect: str, files: Mapping[str, str]) -> Judgement:
 
 
 def _spoken_of(effect: str, files: Mapping[str, str]) -> list[str]:
-    """The documents among the files that the effect speaks of."""
+    """The documents among the files that the effect names."""
     return [path for path in files if path in WORDS and any(word in effect.lower() for word in WORDS[path])]
 
 
@@ -160,7 +159,7 @@ _own: dict[str, DomainRules] = {}
 
 
 def register(rules: DomainRules) -> None:
-    """Let `engine="rules"` play a domain of your own that is not answered in one go; see `Domain.rule` for others."""
+    """Let `engine="rules"` play a reader's domain by these rules; for a one-step answer `Domain.rule` is enough."""
     _own[rules.name] = rules
 
 
@@ -178,16 +177,16 @@ def unread(domain: Domain, network: Network) -> list[Task]:
 
 
 def rules_for(specifications: Iterable[str]) -> DomainRules | None:
-    """The rules that most surely recognise one of these texts as its problem specification; of equals, a reader's."""
+    """The rules that most surely recognise one of these texts as their specification, or None. A reader's win a tie."""
     texts = [text for text in specifications if text]
-    known = (*_own.values(), *(_Answering(each) for each in domains.registered.values() if each.rule), *_all_rules())
-    sure = [max((rules.recognises(text) for text in texts), default=0.0) for rules in known]
-    best = max(range(len(known)), key=sure.__getitem__)
-    return known[best] if sure[best] >= SURE else None
+    known = (*_own.values(), *(_Answering(d) for d in domains.registered.values() if d.rule), *_all_rules())
+    certainty = [max((rules.recognises(text) for text in texts), default=0.0) for rules in known]
+    best = max(range(len(known)), key=certainty.__getitem__)
+    return known[best] if certainty[best] >= SURE else None
 
 
 class _Answering(DomainRules):
-    """Plays a reader's domain by its rule."""
+    """Plays a reader's domain by its `rule`."""
 
     def __init__(self, domain: Domain) -> None:
         self.name, self.specification, self._domain = domain.name, domain.specification, domain

@@ -1,4 +1,4 @@
-"""What answers for Blocks World offline: unstack everything, then build the goal. It reads only what a prompt holds."""
+"""Rules for Blocks World: unstack everything, then build the goal. They read only the prompt."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from procllm.files import ANSWER, NOTES, REQUEST
 from standins.procllm.view import Judgement, View, note, product_in, sections
 from worlds.blocksworld.state import State
 
-# What a task or effect asks for, by its words; the first that fits.
+# Product that a task or effect asks for -> its words. The first match counts.
 PRODUCTS = {
     "answer": r"answer\.txt|answer file|final answer|write (the |an |your )?answer",
     "unstacking": r"unstack|clear (all|every|the)\b",
     "building": r"pick and stack|\bbuild",
     "plan": r"\bplan\b|\bsteps\b|\bsequence\b|\bsolution\b|\bsolve",
 }
-# Notes on a document may name actions as well; they speak of these, and of no steps.
+# Tasks about notes on a document may name actions too; they have words of DOCUMENTS and none of STEPS.
 DOCUMENTS = r"\brules\b|information|details|copy|initial|repeat|allowed|format|specification"
 STEPS = r"\bsteps\b|\bsequence\b|\bactions (to|that)\b|\bsolve"
 NOTHING = "every block stands on the table already"
@@ -27,16 +27,16 @@ LINE = re.compile(rf"(?:{'|'.join(ACTIONS)})(?: +\w+){{1,2}}")
 
 
 class BlocksRules:
-    """Knows Blocks World."""
+    """The rules for Blocks World."""
 
     name = "blocks"
 
     def recognises(self, specification: str) -> bool:
-        """Whether the problem specification speaks of blocks and of this domain's actions."""
+        """Whether the problem specification mentions blocks and this domain's actions."""
         return all(word in specification.lower() for word in ("block", *ACTIONS))
 
     def act(self, view: View) -> Action:
-        """Notes on the unstacking first, then whatever the task asks for, then Verify."""
+        """First note the unstacking, then make the product that the task asks for, then verify."""
         try:
             problem = parsed(view.sections.get("request", ""))
         except NoProblem:
@@ -48,11 +48,11 @@ class BlocksRules:
             return Verify() if view.since_verify(f"Write {ANSWER}") else Write(ANSWER, whole(problem, view.sections))
         if product in view.sections and not view.rejected:
             return Verify()
-        made = {"unstacking": unstacking, "building": building, "plan": lambda _: whole(problem, view.sections)}
-        return note(product, made[product](problem))
+        makers = {"unstacking": unstacking, "building": building, "plan": lambda _: whole(problem, view.sections)}
+        return note(product, makers[product](problem))
 
     def judge(self, effect: str, files: Mapping[str, str]) -> Judgement | None:
-        """Whether the answer, or the steps in the notes, do what the effect says when they are carried out."""
+        """Whether the answer, or the steps in the notes, achieve the effect when they are executed."""
         notes = sections(files.get(NOTES, ""))
         product = product_of(effect)
         if product is None or (product == "answer" and ANSWER not in files):
@@ -61,7 +61,7 @@ class BlocksRules:
             problem = parsed(files.get(REQUEST) or notes.get("request", ""))
         except NoProblem as fault:
             return Judgement(False, f"{fault}.")
-        # A network may let a plan be seen in the answer's file alone, which then has to hold it.
+        # A network may name the answer as the only effect file of a plan; the answer must then hold the plan.
         if product == "answer" or (product == "plan" and NOTES not in files and ANSWER in files):
             verdict = check(Instance("", "", problem), files[ANSWER])
             return Judgement(verdict.solved, verdict.reason or "The plan runs and the goal holds in the end.")
@@ -69,39 +69,39 @@ class BlocksRules:
 
 
 def product_of(text: str) -> str | None:
-    """Which of PRODUCTS a task or effect is about, or None."""
+    """The key of PRODUCTS that a task or effect is about, or None."""
     return product_in(text, PRODUCTS, DOCUMENTS, STEPS, ("unstacking", "building", "plan"))
 
 
 def unstacking(problem: StackProblem) -> str:
-    """The lines that put every block on the table."""
+    """The plan lines that put every block on the table."""
     pairs = [pair for tower in problem.start.towers for pair in reversed(list(zip(tower[1:], tower, strict=False)))]
     return "\n".join(f"unstack {upper} {lower}\nput {upper}" for upper, lower in pairs) or NOTHING
 
 
 def building(problem: StackProblem) -> str:
-    """The lines that build the goal from blocks that are all on the table."""
+    """The plan lines that build the goal, if all blocks are on the table."""
     return "\n".join(f"pick {upper}\nstack {upper} {lower}" for upper, lower in problem.goal)
 
 
 def whole(problem: StackProblem, known: Mapping[str, str]) -> str:
-    """The plan from the parts that the notes hold; they are taken as they stand, and made where there are none."""
+    """The plan, joined from the parts in the notes, which are not checked; a missing building part is generated."""
     built = known["building"] if "building" in known else building(problem)
     return "\n".join([*steps(known.get("unstacking", "")), *steps(built)]) + "\n"
 
 
 def steps(text: str) -> list[str]:
-    """The lines that look like actions."""
+    """The lines that have the form of an action."""
     return [line.strip() for line in text.split("\n") if LINE.fullmatch(line.strip())]
 
 
 def _judged_steps(problem: StackProblem, product: str, notes: Mapping[str, str]) -> Judgement:
-    """Carry out the steps of a section; where notes are kept otherwise, all steps outside the documents."""
-    flat = State(tuple((block,) for block in problem.start.blocks))
-    start = flat if product == "building" else problem.start
+    """Execute the steps of the product's section; without that section, all steps outside the documents."""
+    all_on_table = State(tuple((block,) for block in problem.start.blocks))
+    start = all_on_table if product == "building" else problem.start
     documents = ("request", "problem specification")
-    read = [notes[product]] if product in notes else [text for name, text in notes.items() if name not in documents]
-    lines = [line for text in read for line in steps(text)]
+    texts = [notes[product]] if product in notes else [text for name, text in notes.items() if name not in documents]
+    lines = [line for text in texts for line in steps(text)]
     if not lines and not (product == "unstacking" and notes.get(product) == NOTHING):
         return Judgement(False, f"The notes hold no steps for {product}.")
     try:
@@ -113,7 +113,7 @@ def _judged_steps(problem: StackProblem, product: str, notes: Mapping[str, str])
 
 
 def _not_flat(state: State) -> str:
-    """What keeps a state from having every block clear and the hand empty, in words; "" if nothing does."""
+    """Why a state does not have every block clear and the hand empty, in words; "" if it has."""
     if state.holding is not None:
         return f"After the steps the hand still holds the {state.holding} block"
     covered = next((tower[0] for tower in state.towers if len(tower) > 1), None)

@@ -1,4 +1,4 @@
-"""Noise on the answers to the loop's prompts, for the engine `rules@p`: plausible wrong ones, within the schema."""
+"""Noise for the engine `rules@p` on the loop's prompts: plausible wrong answers within the schema."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from procllm.prompts import (
 
 @corruption(ACTING)
 def noisy_action(fields: ActFields, answer: Response, random: Random, early: bool = True) -> Response:
-    """One of the errors that the paper tells of: a text with a mistake in it, a Verify too early, a file read again.
+    """One of the errors that the paper reports: a text with a mistake, a premature Verify, or a repeated Read.
 
-    early: whether a Verify too early is among them.
+    early: whether a premature Verify is one of them.
     """
-    right = answer.action.typed
+    right_action = answer.action.typed
     errors: list[Action] = [Read(random.choice(fields.files).path)]
-    errors += [Verify()] if early and not isinstance(right, Verify) else []
-    if isinstance(right, Write | Append):
-        corrupted = type(right)(right.path, corrupt_text(right.text, random))
-        # Mistakes in what is written are what verification is for: as many as all other errors together.
+    errors += [Verify()] if early and not isinstance(right_action, Verify) else []
+    if isinstance(right_action, Write | Append):
+        corrupted = type(right_action)(right_action.path, corrupt_text(right_action.text, random))
+        # Verification is there to catch mistakes in texts, so these are as likely as all other errors together.
         errors += [corrupted] * len(errors)
-    # The Read that was drawn may be the right action itself.
-    errors = [error for error in errors if error != right] or [Read(fields.files[0].path)]
+    # The sampled Read may be the right action itself.
+    errors = [error for error in errors if error != right_action] or [Read(fields.files[0].path)]
     return answer.model_copy(update={"action": stated(random.choice(errors))})
 
 
 @corruption(NARROWED)
 def noisy_command(fields: NarrowedFields, answer: Command, random: Random) -> Command:
-    """One of the same errors, of those that may be chosen; where there is none of them, another command."""
+    """One of the same errors, if it may be chosen; else another command."""
     response = Response(observation="", thought="", action=stated(answer.typed))
     wrong = noisy_action(fields, response, random).typed
     if command_of(wrong) not in fields.commands:
@@ -51,7 +51,7 @@ def noisy_command(fields: NarrowedFields, answer: Command, random: Random) -> Co
 @verdict(CHECKING)
 @verdict(VERIFYING)
 def passes(answer: VerifyAnswer) -> bool:
-    """Whether the verdict lets the task pass."""
+    """Whether the verdict accepts the task."""
     return answer.satisfied
 
 
@@ -63,19 +63,19 @@ def noisy_verdict(fields: VerifyFields, answer: VerifyAnswer, random: Random) ->
 
 
 def corrupt_text(text: str, random: Random) -> str:
-    """The text with one mistake: a line left out, two words of it exchanged, or a digit changed.
+    """The text with one mistake: a line removed, two words exchanged, or a digit changed.
 
-    Some mistakes do no harm: a plan may run without a line, and notes may say the same thing twice.
+    Some mistakes do no harm: a plan may work without a line, and notes may repeat themselves.
     """
     ways = [_without_a_line, _exchanged, _another_number]
     random.shuffle(ways)
-    # A text without a line, a word or a digit to change still has to change, or the noise would be weaker than it says.
+    # A text without a line, a word or a digit still has to change, or the noise would be weaker than stated.
     return next((corrupted for way in ways if (corrupted := way(text, random)) != text), text + " and so on")
 
 
 def _without_a_line(text: str, random: Random) -> str:
     lines = text.splitlines(keepends=True)
-    filled = [place for place, line in enumerate(lines) if line.strip()]
+    filled = [index for index, line in enumerate(lines) if line.strip()]
     if filled:
         del lines[random.choice(filled)]
     return "".join(lines)
@@ -93,5 +93,5 @@ def _another_number(text: str, random: Random) -> str:
     digits = [match.start() for match in re.finditer(r"\d", text)]
     if not digits:
         return text
-    place = random.choice(digits)
-    return text[:place] + random.choice([d for d in "0123456789" if d != text[place]]) + text[place + 1 :]
+    position = random.choice(digits)
+    return text[:position] + random.choice([d for d in "0123456789" if d != text[position]]) + text[position + 1 :]

@@ -1,8 +1,8 @@
-"""Which of the simulated mistakes make the conditions differ: the noise, taken apart.
+"""Ablation of the noise: which kinds of simulated mistakes make the conditions differ.
 
-`rules@p` makes three kinds: a text with a mistake in it or a needless read, a Verify too early, and a wrong verdict.
-Under the placebo rules work on the answer, as under any task that they do not understand. An idle agent, that verifies
-at once there, says how much of a placebo's gain is this work.
+`rules@p` makes three kinds of mistakes: a text with a mistake or a needless read, a premature Verify, and a wrong
+verdict. Under the placebo, rules work on the answer, as under any task that they do not understand. An idle agent,
+which only verifies there, shows how much of the placebo's gain comes from this work.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# what is left of the mistakes -> whether Verify may come too early, and whether verdicts may be wrong
+# remaining mistakes -> whether Verify may be premature, and whether verdicts may be wrong
 NOISES = {
     "all, as elsewhere": (True, True),
     "no Verify too early": (False, True),
@@ -39,7 +39,7 @@ NOISES = {
     "neither": (False, False),
 }
 IDLE = f"{PLACEBO}, idle agent"
-BESIDE = (HUMAN, PLACEBO, IDLE)  # each beside No-TN
+BESIDE = (HUMAN, PLACEBO, IDLE)  # each is compared with No-TN
 
 
 def idle(fields: ActFields) -> Response:
@@ -50,19 +50,20 @@ def idle(fields: ActFields) -> Response:
 
 
 def noisy(level: float, kinds: str, seed: int, agent_is_idle: bool = False) -> Backbone:
-    """Rules that make only some kinds of mistakes, of NOISES. The draws of what is left are those of the full noise."""
+    """Rules that make only the mistakes of one entry of NOISES, which are sampled as with the full noise."""
     early, verdicts = NOISES[kinds]
-    noise = {} if early else {ACTING.name: partial(noisy_action, early=False)}
+    corruptions = {} if early else {ACTING.name: partial(noisy_action, early=False)}
     answers = {ACTING.name: idle} if agent_is_idle else {}
-    rules = Rules(parse(f"rules@{level:g}?seed={seed}"), noise, answers)
+    rules = Rules(parse(f"rules@{level:g}?seed={seed}"), corruptions, answers)
     return rules if verdicts else Routed(rules, {VERIFYING.operator: Rules(parse("rules"))})
 
 
 def taken_apart(level: float, trial: Trial) -> pd.DataFrame:
-    """Success in percent with each kind of mistake left out, of each of BESIDE beside No-TN, paired.
+    """Success in percent with each kind of mistake left out, for each of BESIDE paired with No-TN.
 
-    trial: a row for each of its domains and sizes, kind and network. A rate has its Wilson interval, the difference a
-    bootstrap one over instances; p is McNemar's, and p (Holm) the same for all rows together.
+    trial: gives the domains, sizes and seed. There is a row for each domain, size, kind of mistake and network. A rate
+    has its Wilson interval, the difference a bootstrap interval over instances. p is McNemar's; p (Holm) is adjusted
+    over all rows.
     """
     import pandas as pd
 
@@ -82,13 +83,13 @@ def _lines(level: float, kinds: str, name: str, instances: Sequence[Instance], s
     def solved(condition: str) -> dict[str, float]:
         backbone = noisy(level, kinds, seed, agent_is_idle=condition == IDLE)
         network = network_of(PLACEBO if condition == IDLE else condition, domain(name))
-        return {each.id: float(play(domain(name), each, network, backbone).success) for each in instances}
+        return {instance.id: float(play(domain(name), instance, network, backbone).success) for instance in instances}
 
     without = solved(NONE)
     for condition in BESIDE:
         scores = solved(condition)
         result = compare(scores, without)
-        value, low, high = (100 * end for end in result.difference)
+        value, low, high = (100 * bound for bound in result.difference)
         yield {
             "condition": condition, **_rate("success", scores), **_rate(NONE, without), "difference": value,
             "ci_low": low, "ci_high": high, "McNemar p": result.mcnemar, "n": result.n,
@@ -96,5 +97,5 @@ def _lines(level: float, kinds: str, name: str, instances: Sequence[Instance], s
 
 
 def _rate(name: str, scores: dict[str, float]) -> dict[str, float]:
-    ends = (100 * each for each in wilson(sum(scores.values()), len(scores)))
-    return dict(zip((name, f"{name} low", f"{name} high"), ends, strict=True))
+    bounds = (100 * bound for bound in wilson(sum(scores.values()), len(scores)))
+    return dict(zip((name, f"{name} low", f"{name} high"), bounds, strict=True))

@@ -1,8 +1,8 @@
-"""What answers for Recipe Generator offline: a program prints every dish that can be made; the first is the answer.
+"""Rules for Recipe Generator: a program prints every dish that can be made, and the first is the answer.
 
-It reads only what a prompt holds. The program is built from the ingredients in the notes, so wrong notes give wrong
-dishes. Judging, it sees the effect files and no recipe book (F): of the answer, which D.2 shows beside the request and
-the problem specification only, it can tell that it looks like one dish, and not that the dish exists or can be made.
+They read only the prompt. The program contains the ingredients in the notes, so wrong notes give wrong dishes. When
+judging, they see the effect files and no recipe book (F). The answer is shown only with the request and the problem
+specification (D.2), so they can tell that it looks like one dish, not that the dish exists or can be made.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from procllm.domains.recipes import RecipeProblem, is_name, parsed
 from procllm.files import ANSWER, NOTES, OUTPUT, REQUEST, SOLVER
 from standins.procllm.view import Judgement, View, note, product_in, sections
 
-# What a task or effect asks for, by its words; the first that fits.
+# Product that a task or effect asks for -> its words. The first match counts.
 PRODUCTS = {
     "answer": r"\banswer|final output",
     "program": r"solver|program|\bcode\b|script|output\.txt",
     "dishes": r"\bdish|\brecipe|\bmeal|\bcook",
 }
-# Notes on a document may speak of dishes as well; they are about these words, and about no choice.
+# Tasks about notes on a document may mention dishes too; they have words of DOCUMENTS and none of CHOICE.
 DOCUMENTS = r"\brequest\b|specification|information|details|format|\bcopy\b|\btools?\b|\bimport"
 CHOICE = r"\bchosen\b|\bchoose|\bvalid\b|\bpossible\b|\bcan be (made|cooked)|\bcandidate|\bselect|\bmatch|\bsuitable\b"
 NONE = "(no dish can be made)"
@@ -38,16 +38,16 @@ print("\\n".join(dishes) or {none!r})
 
 
 class RecipesRules:
-    """Knows Recipe Generator."""
+    """The rules for Recipe Generator."""
 
     name = "recipes"
 
     def recognises(self, specification: str) -> bool:
-        """Whether the problem specification speaks of dishes and their ingredients."""
+        """Whether the problem specification mentions dishes and ingredients."""
         return all(word in specification.lower() for word in ("dish", "ingredient"))
 
     def act(self, view: View) -> Action:
-        """Have the dishes looked up, note them, answer with the first; start over where the notes lead to none."""
+        """Have a program look up the dishes, note them, answer with the first; start over if the notes lead to none."""
         problem = parsed(view.sections.get("request", ""))
         if problem is None:
             return Write(NOTES, "")
@@ -64,7 +64,7 @@ class RecipesRules:
         return Write(ANSWER, dishes[0] + "\n")
 
     def judge(self, effect: str, files: Mapping[str, str]) -> Judgement | None:
-        """Whether answer, notes or program are, by their looks, what the effect says."""
+        """Whether answer, notes or program look like what the effect says."""
         product = product_of(effect)
         if product == "answer" and ANSWER in files:
             fault = _answer_fault(files)
@@ -78,23 +78,23 @@ class RecipesRules:
 
 
 def product_of(text: str) -> str | None:
-    """Which of PRODUCTS a task or effect is about, or None."""
+    """The key of PRODUCTS that a task or effect is about, or None."""
     return product_in(text, PRODUCTS, DOCUMENTS, CHOICE, ("dishes",))
 
 
 def program(problem: RecipeProblem) -> str:
-    """A program that prints every dish that can be made. Ingredients stand in it as literals, and so are only text."""
+    """A program that prints every dish that can be made. Ingredients are literals in it, so they remain plain text."""
     lines = "\n".join(f"    {name!r}," for name in problem.ingredients)
     return PROGRAM.format(ingredients=lines, none=NONE)
 
 
 def names(text: str) -> list[str]:
-    """The lines that could be the name of a dish."""
+    """The lines that have the form of a dish's name."""
     return [line.strip() for line in text.split("\n") if is_name(line.strip())]
 
 
 def _look_up(view: View, problem: RecipeProblem) -> Action:
-    """Note what the program printed if that is shown, else run it."""
+    """Note the program's output if it is shown; else run the program."""
     printed = view.output if view.last == f"Read {OUTPUT}" else view.printed
     if NONE in printed:
         return Write(NOTES, "")  # every request can be met, so the ingredients in the notes must be wrong
@@ -122,16 +122,16 @@ def _dishes_fault(files: Mapping[str, str]) -> str:
 
 
 def _program_fault(files: Mapping[str, str]) -> str:
-    lacking = [name for name in _ingredients(files) if SOLVER in files and repr(name) not in files[SOLVER]]
+    missing = [name for name in _ingredients(files) if SOLVER in files and repr(name) not in files[SOLVER]]
     if SOLVER in files and not files[SOLVER].strip():
         return "There is no program."
-    if lacking:
-        return f"The program does not ask for {lacking[0]}."
+    if missing:
+        return f"The program does not ask for {missing[0]}."
     return "The program printed no dish." if OUTPUT in files and not names(files[OUTPUT]) else ""
 
 
 def _found(files: Mapping[str, str]) -> list[str]:
-    """The dishes that the files say were found; empty where they do not say it."""
+    """The dishes that the files report as found; empty if they report none."""
     return names(files.get(OUTPUT, "")) or names(sections(files.get(NOTES, "")).get("dishes", ""))
 
 

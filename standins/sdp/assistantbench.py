@@ -1,8 +1,8 @@
-"""The rules engine's answers to the prompts for AssistantBench, on the synthetic web, and how they go wrong.
+"""Rules for AssistantBench's prompts on the synthetic web, and their noise.
 
-What a question means they look up by its text in the synthetic data, as an oracle would; all else they read in what a
-prompt holds. Of a page they take its title, its table and the sentences of an article (`assistantbench_rows`), so that
-no text that speaks to its reader is ever taken for a fact. Of an official question they know nothing: NoRule.
+They look up a question's meaning by its text in the synthetic data, as an oracle would; everything else they read in
+the prompt. From a page they take its title, its table and the sentences of an article (`assistantbench_rows`), so text
+that addresses its reader is never taken for a fact. They do not know official questions: NoRule.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from standins.sdp.assistantbench_rows import (
 )
 
 TESTS = {"below": "below", "above": "above", "from": "at least", "is": "equal to", "isnt": "other than"}
-NUMBERS = ("count", "share", "sum", "mean", "gap")  # verbs that come to a number
-WITHOUT = 2  # pages that are read where no title is that of the candidate
+NUMBERS = ("count", "share", "sum", "mean", "gap")  # verbs whose result is a number
+WITHOUT = 2  # pages to read if no title is the candidate's
 
 
 @rule(prompts.DECOMPOSE)
 def decompose(fields: prompts.DecomposeFields) -> prompts.Steps:
-    """The steps that the question takes, but for as many as are planned, whatever those say."""
-    left = steps(fields.question)[len(fields.planned) :]
-    return prompts.Steps(steps=left[:1] if fields.single else left)
+    """The steps of the question, without as many as are planned, whatever those say."""
+    remaining = steps(fields.question)[len(fields.planned) :]
+    return prompts.Steps(steps=remaining[:1] if fields.single else remaining)
 
 
 @rule(prompts.TOOLS)
 def tools(fields: prompts.ToolsFields) -> prompts.Tools:
-    """The list first; then the pages of the candidates of which something is missing."""
+    """First the list, then the pages of the candidates with missing facts."""
     question, kind = meaning(fields.question), step_of(fields).kind
     if kind not in ("collect", "extract"):
         return prompts.Tools(search=[], scrape=[])
@@ -53,24 +53,24 @@ def tools(fields: prompts.ToolsFields) -> prompts.Tools:
 
 @rule(prompts.REPLAN)
 def replan(fields: prompts.ToolsFields) -> prompts.Tools:
-    """The whole question as a query, and what is still unread."""
+    """The whole question as a query, and the pages that are still unread."""
     return prompts.Tools(search=[fields.question], scrape=unread(fields.results))
 
 
 @rule(prompts.FINDING)
 def finding(fields: prompts.FindingFields) -> prompts.Found:
-    """What the step comes to."""
+    """The items in which the step results."""
     return prompts.Found(items=concluded(fields)[: prompts.MOST_ITEMS])
 
 
 @rule(prompts.JUDGE)
 def judge(fields: prompts.JudgeFields) -> prompts.Judged:
-    """Whether the step comes to just that; a marked gap may stay after another try."""
-    right = concluded(fields)
-    if fields.items != right:
-        wrong = next((item for item in fields.items if item not in right), "") or "something is missing"
+    """Whether the items are exactly the step's result; a marked gap may stay after another try."""
+    expected = concluded(fields)
+    if fields.items != expected:
+        wrong = next((item for item in fields.items if item not in expected), "") or "something is missing"
         return prompts.Judged(reason=f"the pages do not say so: {wrong[:60]}", passed=False)
-    gaps = [item for item in right if UNCERTAIN in item or gap(row(item), fields)]
+    gaps = [item for item in expected if UNCERTAIN in item or gap(row(item), fields)]
     may_stay = fields.uncertainty == "marked" and fields.tries > 0
     if gaps and not may_stay:
         return prompts.Judged(reason=f"not certain: {', '.join(row(item).name for item in gaps)}", passed=False)
@@ -79,12 +79,12 @@ def judge(fields: prompts.JudgeFields) -> prompts.Judged:
 
 @rule(prompts.FINALIZE)
 def finalize(fields: prompts.AnswerFields) -> prompts.Answer:
-    """What the last step left, in the form that the question asks for."""
+    """The items of the last step, in the form that the question asks for."""
     question = meaning(fields.question)
-    left = fields.found[-1].items if fields.found else []
-    if left and question.verb in NUMBERS:
-        return prompts.Answer(items=[left[0].rpartition(": ")[2]])
-    rows = map(row, left)
+    items = fields.found[-1].items if fields.found else []
+    if items and question.verb in NUMBERS:
+        return prompts.Answer(items=[items[0].rpartition(": ")[2]])
+    rows = map(row, items)
     if question.keys:
         objects = [as_object(candidate, question.keys) for candidate in rows]
         return prompts.Answer(items=[json.dumps(item, ensure_ascii=False) for item in objects])
@@ -114,20 +114,20 @@ def described(conditions: Sequence[Condition]) -> str:
 
 
 def step_of(fields: prompts.ToolsFields | prompts.FindingFields | prompts.JudgeFields) -> Step:
-    """The step; where it is of no known kind, the one that comes next, of the question that stands beside it."""
+    """The step; if its kind is unknown, the next step of the question in the prompt."""
     if fields.kind in get_args(prompts.Kind):
         return Step.model_construct(kind=fields.kind, goal=fields.goal)
-    whole = steps(fields.question)
-    return whole[min(len(fields.found), len(whole) - 1)]
+    plan = steps(fields.question)
+    return plan[min(len(fields.found), len(plan) - 1)]
 
 
 def concluded(fields: prompts.FindingFields | prompts.JudgeFields) -> list[str]:
-    """The items that a step comes to, from what the prompt holds."""
+    """The items in which a step results, by what the prompt holds."""
     question, kind, force = meaning(fields.question), step_of(fields).kind, fields.uncertainty == "forced"
     before = [row(item) for item in fields.found[-1].items] if fields.found else []
     if kind == "collect":
         rows = rows_of(fields.pages, question)
-        return [(Row(listed.name, listed.facts) if force else listed).line for listed in rows]
+        return [(Row(entry.name, entry.facts) if force else entry).line for entry in rows]
     if kind == "filter":
         return [candidate.line for candidate in narrowed(before, question)]
     if kind == "extract":
@@ -136,7 +136,7 @@ def concluded(fields: prompts.FindingFields | prompts.JudgeFields) -> list[str]:
 
 
 def gap(candidate: Row, fields: prompts.ToolsFields | prompts.JudgeFields) -> bool:
-    """Whether an extraction has not found what it was for."""
+    """Whether an extraction lacks a fact about the candidate."""
     details = meaning(fields.question).details
     return step_of(fields).kind == "extract" and any(not candidate.value(relation) for relation in details)
 
@@ -150,12 +150,12 @@ def collecting(fields: prompts.ToolsFields, question: Meaning) -> prompts.Tools:
 
 
 def extracting(fields: prompts.ToolsFields, question: Meaning) -> prompts.Tools:
-    """Pages of the same title as a candidate that are still unread; a search for one that was not looked for."""
+    """For candidates with missing facts: unread pages with their title, and a search for those not searched yet."""
     last = fields.refused[-1].items if fields.refused and fields.refused[-1].items else []
     rows = [row(item) for item in (last or (fields.found[-1].items if fields.found else []))]
-    lacking = [candidate for candidate in rows if gap(candidate, fields) or candidate.doubtful & {*question.details}]
+    incomplete = [candidate for candidate in rows if gap(candidate, fields) or candidate.doubtful & {*question.details}]
     search, scrape = list[str](), list[int]()
-    for name in (candidate.name for candidate in lacking):
+    for name in (candidate.name for candidate in incomplete):
         if name not in fields.tried:
             search.append(name)
             continue
@@ -171,18 +171,18 @@ def unread(results: Sequence[Result]) -> list[int]:
 
 @corruption(prompts.DECOMPOSE)
 def without_one(fields: prompts.DecomposeFields, answer: prompts.Steps, random: Random) -> prompts.Steps:
-    """A plan that leaves a step out; of a single one, the whole question as the goal."""
+    """A plan without one of its steps; if there is only one, the whole question is its goal."""
     if len(answer.steps) > 1:
-        place = random.randrange(len(answer.steps))
-        return prompts.Steps(steps=[*answer.steps[:place], *answer.steps[place + 1 :]])
+        index = random.randrange(len(answer.steps))
+        return prompts.Steps(steps=[*answer.steps[:index], *answer.steps[index + 1 :]])
     return prompts.Steps(steps=[prompts.Step(kind="collect", goal=fields.question)])
 
 
 @corruption(prompts.TOOLS)
 def elsewhere(fields: prompts.ToolsFields, answer: prompts.Tools, random: Random) -> prompts.Tools:
-    """A search for another name of the question, and any result that is listed."""
+    """A search for another name from the question, and a random result."""
     query = another_name((answer.search or [""])[0], [fields.question], random)
-    numbers = [one.number for one in fields.results]
+    numbers = [result.number for result in fields.results]
     return prompts.Tools(search=[query], scrape=[random.choice(numbers)] if numbers else [])
 
 
@@ -191,24 +191,24 @@ corruption(prompts.REPLAN)(elsewhere)
 
 @corruption(prompts.FINDING)
 def misread(fields: prompts.FindingFields, answer: prompts.Found, random: Random) -> prompts.Found:
-    """An item is left out, has another name or another result; where nothing was found, a name of the pages."""
+    """One item removed, or with another name or result; if there are no items, a name from the pages."""
     if not answer.items:
         texts = [page.text for page in fields.pages]
         return prompts.Found(items=[f"{another_name('', [*texts, fields.question], random)}:"])
-    place = random.randrange(len(answer.items))
+    index = random.randrange(len(answer.items))
     if len(answer.items) > 1 and random.random() < 0.5:
-        return prompts.Found(items=[*answer.items[:place], *answer.items[place + 1 :]])
-    name, _, facts = answer.items[place].partition(": ")
-    if re.fullmatch(r"-?\d+(\.\d+)?", facts):  # what a calculation came to
+        return prompts.Found(items=[*answer.items[:index], *answer.items[index + 1 :]])
+    name, _, facts = answer.items[index].partition(": ")
+    if re.fullmatch(r"-?\d+(\.\d+)?", facts):  # the result of a calculation
         result = another_number(float(facts), random)
-        return prompts.Found(items=[*answer.items[:place], f"{name}: {result}", *answer.items[place + 1 :]])
-    texts = [*(page.text for page in fields.pages), *(item for one in fields.found for item in one.items)]
+        return prompts.Found(items=[*answer.items[:index], f"{name}: {result}", *answer.items[index + 1 :]])
+    texts = [*(page.text for page in fields.pages), *(item for finding in fields.found for item in finding.items)]
     wrong = f"{another_name(name, [*texts, fields.question], random)}: {facts}"
-    return prompts.Found(items=[*answer.items[:place], wrong, *answer.items[place + 1 :]])
+    return prompts.Found(items=[*answer.items[:index], wrong, *answer.items[index + 1 :]])
 
 
 def another_number(right: float, random: Random) -> str:
-    """A result that is off by a fifth to the double, and never the same."""
+    """The result times .5, .8, 1.25 or 2, rounded, and never the right one."""
     wrong = right * random.choice((0.5, 0.8, 1.25, 2))
     wrong = float(round(wrong)) if right == int(right) else round(wrong, 2)
     return f"{wrong if wrong != right else right + 1:.10g}"
@@ -226,6 +226,6 @@ def passes(answer: prompts.Judged) -> bool:
 
 @corruption(prompts.FINALIZE)
 def another(fields: prompts.AnswerFields, answer: prompts.Answer, random: Random) -> prompts.Answer:
-    """A name that a finding or the question mentions."""
-    texts = [fields.question, *(item for one in fields.found for item in one.items)]
+    """A name from a finding or the question."""
+    texts = [fields.question, *(item for finding in fields.found for item in finding.items)]
     return prompts.Answer(items=[another_name((answer.items or [""])[0], texts, random)])

@@ -1,7 +1,7 @@
-"""What questions over the synthetic web mean, and candidates with their facts, read from its pages.
+"""The meaning of questions over the synthetic web, and candidates with their facts, read from its pages.
 
-A question's meaning is looked up by its text in `data/synthetic/web/questions.jsonl`, as `scripts.web.questions` wrote
-it there.
+A question's meaning is looked up by its text in `data/synthetic/web/questions.jsonl`, where `scripts.web.questions`
+wrote it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from worlds.frozen import read_rows
 from worlds.web.tables import HEADINGS, TABLES
 
 QUESTIONS = "web/questions.jsonl"
-OLD = "As of the end of "  # how a page of the synthetic web begins that was not kept up to date
+OLD = "As of the end of "  # the beginning of an outdated page of the synthetic web
 UPDATED = re.compile(r"^Last updated: .*\n?", re.MULTILINE)
-STEMS = {  # what the title of a list has, besides the place
+STEMS = {  # table -> what the title of its list contains, besides the place
     "museums": "museum", "festivals": "festival", "businesses": "", "universities": "universit", "towns": "town",
     "films": "film", "albums": "album", "novels": "novel",
 }  # fmt: skip
@@ -32,7 +32,7 @@ LIMITS: Mapping[str, Callable[[Any, Any], bool]] = {"below": lt, "above": gt, "f
 
 
 class Condition(NamedTuple):
-    """test: as in `scripts.web.tables`."""
+    """A condition on rows. test: as in `scripts.web.tables`."""
 
     relation: str
     test: str
@@ -40,8 +40,10 @@ class Condition(NamedTuple):
 
 
 class Meaning(NamedTuple):
-    """table: of `worlds.web.tables`. place: what its rows share. verb, measure: what is asked of the rows that fulfil
-    the conditions; the measure is a relation, or "". keys: key -> what it is of, a relation or "name".
+    """What a question means.
+
+    table: of `worlds.web.tables`. place: what its rows share. verb, measure: what is asked about the rows that meet the
+    conditions; measure is a relation, or "". keys: key -> the relation, or "name", that is its value.
     """
 
     question: str
@@ -54,27 +56,27 @@ class Meaning(NamedTuple):
 
     @property
     def details(self) -> tuple[str, ...]:
-        """The relations that lists like this have no column for."""
+        """The relations in question for which lists of this table have no column."""
         asked = (*(condition.relation for condition in self.conditions), self.measure, *self.keys.values())
         return tuple(relation for relation in dict.fromkeys(asked) if relation in TABLES[self.table].details)
 
     @property
     def query(self) -> str:
-        """What to look for the list with."""
+        """The search query that finds the list."""
         return self.place if self.table == "businesses" else f"{self.table} {self.place}"
 
     def lists(self, title: str) -> bool:
-        """Whether a title may be that of the list: all that it names stands in the question."""
-        rest = title.partition(" ")[2]
+        """Whether a title may be the list's: all names in it are in the question."""
+        subject = title.partition(" ")[2]
         if self.table == "businesses":
-            return rest.endswith(self.place)
-        named = [word.lower() for word in rest.split() if word[0].isupper() or word[0].isdigit()]
+            return subject.endswith(self.place)
+        named = [word.lower() for word in subject.split() if word[0].isupper() or word[0].isdigit()]
         words = set(re.findall(r"[\w-]+", self.question.lower()))
         return STEMS[self.table] in title.lower() and bool(named) and all(word in words for word in named)
 
 
 def meaning(question: str) -> Meaning:
-    """What a synthetic question means. Raises NoRule for any other one."""
+    """What a synthetic question means. Raises NoRule for any other question."""
     try:
         return _meanings()[question]
     except KeyError:
@@ -86,19 +88,20 @@ def meaning(question: str) -> Meaning:
 
 @cache
 def _meanings() -> Mapping[str, Meaning]:
-    found = dict[str, Meaning]()
+    meanings = dict[str, Meaning]()
     for entry in read_rows(QUESTIONS):
         meant, question = entry["meaning"], entry["question"]
         verb, _, measure = meant["take"].partition(" ")
         conditions = tuple(Condition(*condition) for condition in meant["where"])
-        found[question] = Meaning(question, meant["table"], meant["place"], conditions, verb, measure, meant["keys"])
-    return found
+        meanings[question] = Meaning(question, meant["table"], meant["place"], conditions, verb, measure, meant["keys"])
+    return meanings
 
 
 @dataclass(frozen=True)
 class Row:
-    """A candidate. facts: relation -> its value as pages write it, OPEN where none was found. doubtful: relations whose
-    values are not certain; "name" for all of it.
+    """A candidate. facts: relation -> its value as pages write it, OPEN if none was found.
+
+    doubtful: the relations whose values are uncertain; "name" for the whole row.
     """
 
     name: str
@@ -107,40 +110,43 @@ class Row:
 
     @property
     def line(self) -> str:
-        said = [
+        parts = [
             f"{relation} {value}" + f" {UNCERTAIN}" * (relation in self.doubtful)
             for relation, value in self.facts.items()
         ]
-        return f"{self.name}: {'; '.join(said)}" + f" {UNCERTAIN}" * ("name" in self.doubtful)
+        return f"{self.name}: {'; '.join(parts)}" + f" {UNCERTAIN}" * ("name" in self.doubtful)
 
     def value(self, relation: str) -> str:
-        """What is known of a relation, "" for nothing."""
-        said = self.facts.get(relation, "")
-        return "" if said == OPEN else said
+        """The known value of a relation; "" if there is none."""
+        text = self.facts.get(relation, "")
+        return "" if text == OPEN else text
 
 
 def row(item: str) -> Row:
-    """An item as it was written; a name alone is one without facts."""
-    whole = item.endswith(f"; {UNCERTAIN}")
-    name, _, told = item.partition(": ")
+    """Read an item; a name alone is a row without facts."""
+    all_doubtful = item.endswith(f"; {UNCERTAIN}")
+    name, _, fact_texts = item.partition(": ")
     facts, doubtful = dict[str, str](), set[str]()
-    for each in told.split("; ") if told else []:
-        if each == UNCERTAIN:
+    for fact in fact_texts.split("; ") if fact_texts else []:
+        if fact == UNCERTAIN:
             continue
-        relation, _, value = each.partition(" ")
+        relation, _, value = fact.partition(" ")
         if UNCERTAIN in value:
             doubtful.add(relation)
         facts[relation] = value.replace(UNCERTAIN, "").strip()
-    return Row(name.strip(), facts, frozenset(doubtful | ({"name"} if whole else set())))
+    return Row(name.strip(), facts, frozenset(doubtful | ({"name"} if all_doubtful else set())))
 
 
 def rows_of(pages: Sequence[PageText], question: Meaning) -> list[Row]:
-    """The rows of the list that the question is about, from a page that was kept up to date, if one was read."""
+    """The rows of the list that the question asks about.
+
+    If no up-to-date page was read, all their facts are doubtful.
+    """
     lists = [page for page in pages if question.lists(page.title) and table(page.text)]
     current = [page for page in lists if not old(page)]
     if current:
         return table(current[0].text)
-    return [Row(one.name, one.facts, frozenset(one.facts)) for page in lists[:1] for one in table(page.text)]
+    return [Row(entry.name, entry.facts, frozenset(entry.facts)) for page in lists[:1] for entry in table(page.text)]
 
 
 def old(page: PageText) -> bool:
@@ -148,11 +154,11 @@ def old(page: PageText) -> bool:
 
 
 def table(text: str) -> list[Row]:
-    """The first Markdown table of a page; its headings as relations."""
+    """The first Markdown table of a page, with its headings as relations."""
     lines = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in text.split("\n") if "|" in line]
-    headings, *rest = lines or [[]]
+    headings, *lines_below = lines or [[]]
     relations = [relation_of(heading) for heading in headings[1:]]
-    body = (cells for cells in rest if set("".join(cells)) - set("-: ") and len(cells) == len(headings))
+    body = (cells for cells in lines_below if set("".join(cells)) - set("-: ") and len(cells) == len(headings))
     return [Row(cells[0], dict(zip(relations, cells[1:], strict=True))) for cells in body]
 
 
@@ -162,13 +168,13 @@ def relation_of(heading: str) -> str:
 
 
 def with_details(candidate: Row, pages: Sequence[PageText], question: Meaning, force: bool) -> Row:
-    """A row with what its own page says of it. force: no gap is marked."""
+    """A row with the facts from its own page. force: do not mark gaps."""
     facts, doubtful = dict(candidate.facts), set(candidate.doubtful)
     for relation in question.details:
         values = {
-            old(page): said[relation]
+            old(page): page_facts[relation]
             for page in reversed(pages)
-            if relation in (said := article(page, candidate.name, question))
+            if relation in (page_facts := article(page, candidate.name, question))
         }
         value = values.get(False) or values.get(True)
         if value is None and force:
@@ -180,16 +186,16 @@ def with_details(candidate: Row, pages: Sequence[PageText], question: Meaning, f
 
 
 def article(page: PageText, name: str, question: Meaning) -> Mapping[str, str]:
-    """What a page says of a thing of that name, if it is the thing's own page; else nothing."""
+    """A page's facts about a thing of that name, if it is the thing's own page; else empty."""
     text = re.sub(rf"{OLD}\d+: ", "", UPDATED.sub("", page.text)).strip()
-    for kind, said in stated(page.title, text):
-        if kind == TABLES[question.table].kind and name in (page.title, said["name"], said.get("alias")):
-            return said
+    for kind, facts in stated(page.title, text):
+        if kind == TABLES[question.table].kind and name in (page.title, facts["name"], facts.get("alias")):
+            return facts
     return {}
 
 
 def kept(candidate: Row, condition: Condition, strict: bool) -> bool:
-    """Whether a row is not ruled out. strict: what is not known of it rules it out."""
+    """Whether a row may meet the condition. strict: an unknown value does not."""
     value = candidate.value(condition.relation)
     if not value:
         return not strict
@@ -200,36 +206,36 @@ def kept(candidate: Row, condition: Condition, strict: bool) -> bool:
 
 
 def narrowed(rows: Sequence[Row], question: Meaning) -> list[Row]:
-    """The rows that meet the conditions; what has been looked for and not found rules a row out."""
+    """The rows that meet the conditions. A value that was searched for and not found excludes a row."""
     known = {relation for candidate in rows for relation in candidate.facts}
     tests = question.conditions
     return [candidate for candidate in rows if all(kept(candidate, test, test.relation in known) for test in tests)]
 
 
 def computed(rows: Sequence[Row], whole: int, question: Meaning) -> list[str]:
-    """The items that a computation over rows comes to. whole: how many rows there were before any was left out."""
+    """The items in which a computation over rows results. whole: how many rows there were before any was excluded."""
     if question.verb == "count":
         return [f"count: {len(rows)}"]
     if question.verb == "share":
         return [f"share: {tidy(100 * len(rows) / whole)}"] if whole else []
-    measured = [(number, one) for one in rows if (number := number_in(one.value(question.measure))) is not None]
+    measured = [(number, r) for r in rows if (number := number_in(r.value(question.measure))) is not None]
     if not measured:
         return []
     numbers = [number for number, _ in measured]
     if question.verb in ("most", "least"):
         best = (max if question.verb == "most" else min)(numbers)
-        return [one.line for number, one in measured if number == best]
+        return [r.line for number, r in measured if number == best]
     result = {"sum": sum(numbers), "mean": mean(numbers), "gap": max(numbers) - min(numbers)}.get(question.verb, 0)
     return [f"{question.verb}: {tidy(result)}"]
 
 
 def number_in(text: str) -> float | None:
-    found = re.search(r"-?\d[\d,]*(?:\.\d+)?", text)
-    return float(found[0].replace(",", "")) if found else None
+    match = re.search(r"-?\d[\d,]*(?:\.\d+)?", text)
+    return float(match[0].replace(",", "")) if match else None
 
 
 def plain(text: str) -> str:
-    """A day, a kind or a number, for comparison."""
+    """A date, a kind or a number, normalised for comparison."""
     return text.strip().lower().replace(",", "")
 
 
@@ -238,7 +244,7 @@ def tidy(number: float) -> str:
 
 
 def as_object(candidate: Row, keys: Mapping[str, str]) -> dict[str, Any]:
-    """A row as the object that a question asks for; amounts as numbers."""
+    """A row as the JSON object that the question asks for, with amounts as numbers."""
     return {
         key: candidate.name if relation == "name" else amount(candidate.value(relation))
         for key, relation in keys.items()

@@ -1,4 +1,4 @@
-"""The rules engine's answers to TravelPlanner's prompts: cheapest first, and wanted cuisines where they cost least."""
+"""Rules for TravelPlanner's prompts: cheapest first, and wanted cuisines where they cost least."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ MEALS_A_CITY = 6  # distinct restaurants that two days in a city may need
 
 @rule(SELECT)
 def cheapest(fields: SelectFields) -> Selection:
-    """The cheapest option, wherever it stands, of several the first; while cuisines are wanted, the option with the
-    least to pay for each of them it offers.
+    """The cheapest option, wherever it is listed; among equals the first.
+
+    While cuisines are wanted, the option with the least extra cost for each wanted cuisine that it offers.
     """
     least = min(fields.options, key=lambda option: option.cost)
     offering = [option for option in fields.options if _offered(option, fields)]
-    # Some meal is eaten anyway, so only what goes beyond the cheapest one is the cuisine's price.
+    # A meal is eaten anyway, so the price of a cuisine is only what exceeds the cheapest option.
     chosen = min(offering, key=lambda o: ((o.cost - least.cost) / _offered(o, fields), o.cost), default=least)
     return Selection(choice=chosen.number)
 
 
 @rule(CITIES)
 def nearest(fields: CitiesFields) -> Cities:
-    """The sequence with the cheapest way there, way back and stays, of the cities that have all that is needed."""
+    """The sequence with the cheapest way there, way back and stays, of cities with all that is needed if possible."""
     fit = [c for c in fields.candidates if c.stay is not None and c.restaurants >= MEALS_A_CITY and c.attractions]
     enough = fit if len(fit) >= fields.count else fields.candidates
     sequences = permutations(_shortlist(enough, fields.count), fields.count)
@@ -51,10 +52,10 @@ def _offered(option: ListedOption, fields: SelectFields) -> int:
 
 
 def _shortlist(candidates: list[Candidate], count: int) -> list[Candidate]:
-    """The few cheapest in each respect: permutations of all cities of a large state would be too many."""
+    """The few cheapest cities in each respect: a large state has too many permutations of all its cities."""
     size = count + 3
-    by = [sorted(candidates, key=lambda c: _or_far(getattr(c, name)))[:size] for name in ("there", "back", "stay")]
-    names = {candidate.city: candidate for group in by for candidate in group}
+    best = [sorted(candidates, key=lambda c: _or_far(getattr(c, name)))[:size] for name in ("there", "back", "stay")]
+    names = {candidate.city: candidate for group in best for candidate in group}
     return sorted(names.values(), key=lambda candidate: candidate.city)
 
 
@@ -64,13 +65,13 @@ def _or_far(cost: float | None) -> float:
 
 @corruption(SELECT)
 def noisy_selection(fields: SelectFields, answer: Selection, random: Random) -> Selection:
-    """Another option of the list, each as likely; a list of one option leaves nothing to get wrong."""
+    """Another option of the list, all equally likely; the answer stays if there is only one option."""
     others = [option.number for option in fields.options if option.number != answer.choice]
     return Selection(choice=random.choice(others)) if others else answer
 
 
 @corruption(CITIES)
 def noisy_cities(fields: CitiesFields, answer: Cities, random: Random) -> Cities:
-    """Other cities of the same list."""
+    """Random cities of the same list."""
     names = [candidate.city for candidate in fields.candidates]
     return Cities(cities=random.sample(names, min(fields.count, len(names))))

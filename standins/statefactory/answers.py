@@ -1,16 +1,16 @@
-"""The rules that answer Modules A, B and C, and how they go wrong.
+"""Rules for Modules A, B and C, and their noise.
 
-A world's language reads the text, and the state is written at its level. A rule sees the fields of its prompt and
-nothing else. At the levels of sentences it reads back the sentences that it wrote itself (`statefactory.state.fact`);
-what it cannot read in an observation it says in `thinking`.
+A world's language reads the text, and the state is written at the prompt's level. A rule sees only the fields of its
+prompt. At the levels of sentences it reads back the sentences that it has written (`statefactory.state.fact`). What it
+cannot read in an observation, it reports in `thinking`.
 
-`rules@p` answers what a model that is not careful would, as a seeded draw:
+`rules@p` gives the answer of a careless model, sampled with a seed:
 
     A, perceive    an object is missed, or a property gets the value that it has for another object
-    B, refine      an object is dropped that matters
+    B, refine      a relevant object is dropped
     C, interpret   a part of the goal is missed, or gets a value that holds for another object
 
-Only what was said comes up: no object and no value is invented. An answer without any object stays as it is.
+The noise uses only what is in the texts: it invents no object and no value. An answer without objects stays as it is.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ A = TypeVar("A", bound=AnswerModel)
 
 
 def noisy_perceive(level: Level, fields: PerceiveFields, answer: Perceived, random: Random) -> Perceived:
-    """Module A's answer with an object less, or with a value taken from another object."""
+    """Module A's answer with one object less, or with a value taken from another object."""
     known = from_level(answer.state)
     return _with(answer, "state", at_level(_missed_or_mixed_up(known, known, random), level, fields.values))
 
 
 def noisy_refine(level: Level, fields: RefineFields, answer: Refined, random: Random) -> Refined:
-    """Module B's answer with an object less."""
+    """Module B's answer with one object less."""
     return _with(answer, "state", at_level(_without_one(from_level(answer.state), random), level, fields.values))
 
 
 def noisy_interpret(level: Level, fields: InterpretFields, answer: Interpreted, random: Random) -> Interpreted:
-    """Module C's answer with an object less, or with a value of another object of the goal or the state."""
+    """Module C's answer with one object less, or with a value of another object in the goal or the state."""
     goal = from_level(answer.goal)
     faulty = _missed_or_mixed_up(goal, (*goal, *from_level(fields.state)), random)
     return _with(answer, "goal", at_level(faulty, level, fields.values))
@@ -64,7 +64,7 @@ def _with(answer: A, name: str, state: State) -> A:
 
 
 def _missed_or_mixed_up(known: Entities, offered: Sequence[Entity], random: Random) -> Entities:
-    """By a coin's toss; where no other object has a value to offer, one is missed."""
+    """Miss an object or mix up a value, at even odds; miss one if no other object has a value to offer."""
     choices = list(_exchangeable(known, offered))
     if not choices or random.random() < 0.5:
         return _without_one(known, random)
@@ -75,8 +75,8 @@ def _missed_or_mixed_up(known: Entities, offered: Sequence[Entity], random: Rand
 
 
 def _exchangeable(known: Entities, offered: Sequence[Entity]) -> Iterator[tuple[int, int, list[str]]]:
-    """The indices of attributes that have another value for another object, of entity and attribute; and the values."""
-    owners: dict[str, dict[str, str]] = {}  # of each attribute's values the first object that has it
+    """(entity index, attribute index, values) of each attribute for which other objects have other values."""
+    owners: dict[str, dict[str, str]] = {}  # attribute -> value -> the first object that has it
     for entity in offered:
         for attribute in entity.attributes:
             owners.setdefault(attribute.name, {}).setdefault(attribute.value, entity.identity)
@@ -100,12 +100,12 @@ def _register(level: Level, prompts: Modules) -> None:
     def written(known: Entities, fields: Any) -> State:
         return at_level(known, level, fields.values)
 
-    # The level's own answer classes, made at run time: which fields they have is not known to mypy.
+    # The level's answer classes are built at run time, so mypy does not know their fields.
     perceived, refined, interpreted = (cast("Callable[..., AnswerModel]", prompt.answer) for prompt in prompts)
 
     def perceive(fields: PerceiveFields) -> AnswerModel:
         language = language_of(fields.goal)
-        # From the fields alone, as a model would: no memory is kept between calls.
+        # Only from the fields, as a model would: there is no memory between calls.
         known = from_level(fields.previous_state or ())
         reading = language.read(known, fields.action, fields.observation)
         thinking = UNPARSED + "\n".join(reading.unparsed) if reading.unparsed else ""
@@ -114,10 +114,10 @@ def _register(level: Level, prompts: Modules) -> None:
 
     def refine(fields: RefineFields) -> AnswerModel:
         current = language_of(fields.goal).relevant(fields.goal, from_level(fields.state))
-        # Table 9, Module B, rule 3: what mattered before stays, also where this step does not show it.
+        # Table 9, Module B, rule 3: what was relevant before stays, even if this step does not show it.
         before = from_level(fields.previous_state or ())
-        kept = {entity.identity: entity for entity in (*before, *current)}
-        return refined(state=written(tuple(kept.values()), fields))
+        entities = {entity.identity: entity for entity in (*before, *current)}
+        return refined(state=written(tuple(entities.values()), fields))
 
     def interpret(fields: InterpretFields) -> AnswerModel:
         language = language_of(fields.goal)
@@ -126,10 +126,10 @@ def _register(level: Level, prompts: Modules) -> None:
         anchored = language.anchored(fields.goal, wanted, from_level(fields.state), fields.observation)
         return interpreted(thinking="", goal=written(anchored, fields))
 
-    right: tuple[Callable[[Any], AnswerModel], ...] = (perceive, refine, interpret)
-    wrong: tuple[Callable[..., AnswerModel], ...] = (noisy_perceive, noisy_refine, noisy_interpret)
-    for prompt, answered, corrupt in zip(prompts, right, wrong, strict=True):
-        rule(prompt)(answered)
+    answering: tuple[Callable[[Any], AnswerModel], ...] = (perceive, refine, interpret)
+    corrupting: tuple[Callable[..., AnswerModel], ...] = (noisy_perceive, noisy_refine, noisy_interpret)
+    for prompt, answer, corrupt in zip(prompts, answering, corrupting, strict=True):
+        rule(prompt)(answer)
         corruption(prompt)(partial(corrupt, level))
 
 

@@ -1,8 +1,8 @@
 """BlocksWorld's language: PlanBench's clauses about blocks and the hand.
 
-An observation names all that holds, so what is known of the blocks is replaced as a whole; a refusal changes nothing.
-Words: ("red block", position = "on top of the blue block" | "on the table" | "in the hand", top = "clear" | "covered")
-and ("hand", content = "empty" | "red block"). A position is in the observation's own words (see
+An observation names everything that holds, so it replaces all that is known about the blocks; a refusal changes
+nothing. Entities: ("red block", position = "on top of the blue block" | "on the table" | "in the hand", top = "clear" |
+"covered") and ("hand", content = "empty" | "red block"). A position uses the observation's own words (see
 `statefactory.experiments.scoring`).
 """
 
@@ -24,13 +24,13 @@ _REFUSAL = re.compile(r"this is not possible; nothing has changed\.?")
 
 
 def is_goal(goal: str) -> bool:
-    """Whether the task is nothing but clauses about blocks."""
+    """Whether the task consists only of clauses about blocks."""
     facts, unread = _clauses(goal)
     return bool(facts) and not unread
 
 
 def read(known: Sequence[Entity], action: str, observation: str) -> Reading:
-    """The blocks as the observation has them; what was known stays where it states nothing."""
+    """The blocks according to the observation; what was known stays if it states nothing."""
     if _REFUSAL.fullmatch(_plain(observation)):
         return Reading(tuple(known))
     facts, unread = _clauses(observation)
@@ -39,8 +39,8 @@ def read(known: Sequence[Entity], action: str, observation: str) -> Reading:
 
 def relevant(goal: str, known: Sequence[Entity]) -> Entities:
     """The blocks that the task names, and the hand."""
-    kept = {*_BLOCKS.findall(_plain(goal)), HAND}
-    return tuple(entity for entity in known if entity.identity in kept)
+    named = {*_BLOCKS.findall(_plain(goal)), HAND}
+    return tuple(entity for entity in known if entity.identity in named)
 
 
 def blueprint(goal: str) -> Entities:
@@ -54,7 +54,7 @@ def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], obser
 
 
 def _clauses(text: str) -> tuple[list[Fact], tuple[str, ...]]:
-    """The facts that the clauses of a text state, and the clauses that are in no form."""
+    """The facts that the clauses of a text state, and the clauses that match no form."""
     facts: list[Fact] = []
     unread = []
     for clause in filter(None, _SEPARATOR.split(_plain(text))):
@@ -67,13 +67,16 @@ def _clauses(text: str) -> tuple[list[Fact], tuple[str, ...]]:
 
 
 def _completed(facts: Sequence[Fact]) -> list[Fact]:
-    """With what the clauses imply: a held block is in the hand; a standing one that is not called clear is covered."""
-    held = [fact.value for identity, fact in facts if identity == HAND and fact.value != "empty"]
+    """The facts with what they imply.
+
+    A held block is in the hand, and a block in a tower that is not called clear is covered.
+    """
+    in_hand = [fact.value for identity, fact in facts if identity == HAND and fact.value != "empty"]
     clear = {block for block, fact in facts if fact == Attribute("top", "clear")}
-    standing = [block for block, fact in facts if fact.name == "position"]
-    # PlanBench's text lists every clear block, so that silence says covered.
-    covered = [(block, Attribute("top", "covered")) for block in standing if block not in clear]
-    return [*facts, *((block, Attribute("position", "in the hand")) for block in held), *covered]
+    with_position = [block for block, fact in facts if fact.name == "position"]
+    # PlanBench's text lists every clear block, so one that it does not list is covered.
+    covered = [(block, Attribute("top", "covered")) for block in with_position if block not in clear]
+    return [*facts, *((block, Attribute("position", "in the hand")) for block in in_hand), *covered]
 
 
 def _plain(text: str) -> str:

@@ -1,10 +1,10 @@
-"""A world model by rules: what an action leads to, as far as the texts that were seen let one know.
+"""A world model by rules: predicts the result of an action, as far as the texts seen so far allow.
 
-The rules answer `predict_prompt` for `engine="rules"`, from what a model would be shown: no world is opened. In
-BlocksWorld every text says all that holds, and the rules are the simulator's own, so that they foresee all. In a
-household of ALFWorld they know what was seen and how actions are answered. Of what lies where nobody has looked they
-say nothing, and that two pieces of furniture share a place they know only where it was seen. With noise, they foresee
-that nothing changes.
+The rules answer `predict_prompt` for `engine="rules"`, from the fields that a model is shown: no world is opened. In
+BlocksWorld every text states everything that holds, and the rules are the simulator's own, so all predictions are
+right. In a household of ALFWorld they know what was seen and how actions are answered. They predict nothing about
+places that were not looked at, and know that two pieces of furniture share a place only after it was seen. With noise,
+they predict that nothing changes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from worlds.blocksworld.world import REFUSAL
 FORESEEN = ("alfworld", "blocksworld")  # the worlds with rules, by their short names
 KNIVES = ("knife", "butterknife")
 NOTHING_HAPPENS = "Nothing happens."
-FURNITURE = ("in the room", "next to ")  # how what one can go to is located
+FURNITURE = ("in the room", "next to ")  # how the location of furniture begins
 LOOKED = re.compile(rf"On the ({NAME}), you see|The ({NAME}) is open\. In it")
 ARRIVED = re.compile(rf"You arrive at ({NAME})\.")
 FACED = re.compile(r"You are facing the ([^.]*)\. Next to it")
@@ -36,17 +36,17 @@ HANDLED = re.compile(rf"(?:from|to|using) the ({NAME})\.|You (?:open|close) the 
 
 @rule(predict_prompt("blocksworld"))
 def blocks(fields: PredictFields) -> Predicted:
-    """The newest observation that names a state, and what the action makes of it."""
+    """The state of the newest observation that has one, after the action."""
     texts = [fields.first, *(text for _, text in fields.steps)]
     state = next(filter(None, map(_state, reversed(texts))), None)
     if state is None:
         return Predicted(observation=texts[-1], done=False)
     action = read_action(fields.action, state.blocks)
     possible = action is not None and action in state.actions()
-    after = state.after(action) if action is not None and possible else state
+    next_state = state.after(action) if action is not None and possible else state
     wanted = facts_of(fields.goal)
-    solved = wanted is not None and after.facts().issuperset(wanted)
-    return Predicted(observation=observation(after) if possible else REFUSAL, done=solved)
+    solved = wanted is not None and next_state.facts().issuperset(wanted)
+    return Predicted(observation=observation(next_state) if possible else REFUSAL, done=solved)
 
 
 def _state(text: str) -> State | None:
@@ -59,24 +59,25 @@ def _state(text: str) -> State | None:
 
 @rule(predict_prompt("alfworld"))
 def household(fields: PredictFields) -> Predicted:
-    """What ALFWorld answers to an action by what is known of the room, and whether the task is done then."""
+    """ALFWorld's answer to an action, by what is known about the room, and whether the task is then done."""
     room, action = Room(fields), " ".join(fields.action.split())
     text = room.answer(action)
     return Predicted(observation=text, done=solved(fields.goal, alfworld.read(room.read, action, text).known))
 
 
 class Room:
-    """A household as far as its texts tell. read: its things. looked: the furniture whose contents were seen.
+    """A household, as far as its texts describe it. read: its things. looked: the furniture whose contents were seen.
 
-    near: the furniture within reach. Some share a place, which is known where they were faced or handled together.
+    near: the furniture within reach. Some pieces share a place, which is known once they were faced or handled
+    together.
     """
 
     def __init__(self, fields: PredictFields) -> None:
         self.read: Entities = ()
         self.looked: set[str] = set()
         self.examined: dict[str, str] = {}
-        self.facing: dict[str, str] = {}  # furniture -> what was seen when the agent looked around there
-        here, together = "", list[set[str]]()
+        self.facing: dict[str, str] = {}  # furniture -> the text when the agent looked around there
+        here, shared_places = "", list[set[str]]()
         for action, text in (("", fields.first), *fields.steps):
             self.read = alfworld.read(self.read, action, text).known
             self.looked |= {name for pair in LOOKED.findall(text) for name in pair if name}
@@ -84,31 +85,31 @@ class Room:
             if arrived := ARRIVED.match(text):
                 here = arrived[1]
             if faced := FACED.match(text):
-                together.append({here, *NAMES.findall(faced[1])})
+                shared_places.append({here, *NAMES.findall(faced[1])})
                 self.facing[here] = text
-            together.append({here, *(name for pair in HANDLED.findall(text) for name in pair if name)})
+            shared_places.append({here, *(name for pair in HANDLED.findall(text) for name in pair if name)})
         self.known = as_facts(self.read)
         self.here = here
-        self.near = {here}.union(*(places for places in together if here in places))
+        self.near = {here}.union(*(places for places in shared_places if here in places))
         self.held = self.get(AGENT, "holding") or NOTHING
 
     def get(self, name: str, attribute: str) -> str:
         return self.known.get(name, {}).get(attribute, "")
 
     def reachable(self, thing: str) -> bool:
-        """Whether it is held, or lies within reach and behind no closed door."""
+        """Whether the thing is held, or is within reach and not behind a closed door."""
         places = [place for place in self.near if self.get(place, "door") != "closed"]
         return thing == self.held or self.get(thing, "location") in map(placed, places)
 
     def answer(self, action: str) -> str:
-        """In the words of the game; "Nothing happens." to what is not possible as far as is known."""
+        """The game's answer; "Nothing happens." to an action that is not possible as far as is known."""
         for form, words in ACTIONS:
             if match := form.fullmatch(action):
                 return words(self, *match.groups()) or NOTHING_HAPPENS
         return NOTHING_HAPPENS
 
     def shown(self, place: str, door: str) -> str:
-        """What is seen of a place with its door so; "" where nobody has looked."""
+        """The text about the contents of a place whose door is `door`; "" if nobody has looked."""
         if door == "closed":
             return f" The {place} is closed."
         if place not in self.looked:
@@ -140,7 +141,7 @@ class Room:
         return f"You {how} the {thing} using the {place}." if possible else ""
 
     def use(self, thing: str) -> str:
-        # However often it is used.
+        # A lamp that is already on gives the same answer.
         return f"You turn on the {thing}." if kind(thing) == LAMP and self.reachable(thing) else ""
 
     def cut(self, thing: str, knife: str) -> str:
@@ -153,10 +154,10 @@ class Room:
         if not self.reachable(what):
             return ""
         if self.examined.get(what, "").startswith("This is a normal"):
-            return self.examined[what]  # what else can hold things, and what it holds, nobody knows
+            return self.examined[what]  # an object that can hold things, whose contents are unknown
         heat, clean, sliced = (self.get(what, name) for name in ("temperature", "cleanliness", "shape"))
         if heat == "cool" and not (clean or sliced):
-            heat = "cold"  # as the grammar has it
+            heat = "cold"  # the grammar's word
         if heat or clean or sliced:
             return f"This is a {' and '.join(filter(None, [heat, clean]))} {sliced} {what}.".replace("  ", " ")
         lit = f"This {what} is {self.get(what, 'power') or 'off'}."
@@ -186,25 +187,25 @@ ACTIONS = tuple((re.compile(pattern), words) for pattern, words in (
 
 
 def enumerated(names: Sequence[str]) -> str:
-    """As the game enumerates things: "nothing", "a mug 1", "a mug 2, a mug 1, and a pen 2"."""
+    """A list of things in the game's format: "nothing", "a mug 1", "a mug 2, a mug 1, and a pen 2"."""
     in_order = sorted(names, key=lambda name: (kind(name), -int(name.split()[-1])))
     *others, last = [f"a {name}" for name in in_order] or [NOTHING]
     return f"{', '.join(others)}, and {last}" if others else last
 
 
 def solved(goal: str, known: Sequence[Entity]) -> bool:
-    """Whether as many things of a kind as the task wants are as it wants them, two of them in the same place."""
+    """Whether enough things have all attributes that the task wants; two of them in the same place."""
     wanted = Counter((entity.identity.split(" ")[-1], entity.attributes) for entity in alfworld.blueprint(goal))
     facts = as_facts(known)
     fulfilled = Counter(
         (thing, attributes, values.get("location"))
         for thing, attributes in wanted
         for name, values in facts.items()
-        # A place of the kind that is wanted will do: "on desk 2" is "on desk".
+        # Any place of the wanted kind counts: "on desk 2" is "on desk".
         if kind(name) == thing and all(f"{values.get(a.name, '')} ".startswith(f"{a.value} ") for a in attributes)
     )
-    most = {key: max((n for (*same, _), n in fulfilled.items() if tuple(same) == key), default=0) for key in wanted}
-    return bool(wanted) and all(most[key] >= count for key, count in wanted.items())
+    largest = {key: max((n for (*same, _), n in fulfilled.items() if tuple(same) == key), default=0) for key in wanted}
+    return bool(wanted) and all(largest[key] >= count for key, count in wanted.items())
 
 
 def _unchanged(fields: PredictFields, answer: Predicted, random: Random) -> Predicted:

@@ -1,11 +1,11 @@
-"""Sentence forms as data: patterns with named groups and the facts that they state, in a YAML file beside a language.
+r"""Sentence forms as data: patterns with named groups, and the facts that they state, in a YAML file beside a language.
 
-    words:      {BLOCK: '(?:[\\w-]+ ){1,2}block'}                # may stand in forms, and in words below
-    values:     {cold: cool}                                    # what a group's text is called in facts
+    words:      {BLOCK: '(?:[\w-]+ ){1,2}block'}                # can be used in forms, and in words below
+    values:     {cold: cool}                                    # text of a group -> its value in facts
     sentences:
     - {form: 'the (?P<block>BLOCK) is clear', facts: {'{block}': {top: clear}}, rule: fell}
 
-A fact that names a group without text is left out. What facts alone cannot say a rule does: a function of the language.
+A fact that uses a group without text is left out. `rule` names a function of the language, for what facts cannot state.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from lab.machine import yaml12
 from standins.statefactory.languages import Entities
 from statefactory.state import Attribute, Entity
 
-Fact = tuple[str, Attribute]  # an identity, and what is said of it
-Facts = dict[str, dict[str, str]]  # of each identity its attributes, in the order in which they came
+Fact = tuple[str, Attribute]  # an identity, and one of its attributes
+Facts = dict[str, dict[str, str]]  # identity -> attribute -> value, in the order in which they were set
 
 
 class Form(NamedTuple):
-    """facts: templates of identity, name and value. extra: what only the language itself reads."""
+    """A sentence form. facts: templates of identity, name and value. extra: entries that only the language reads."""
 
     pattern: re.Pattern[str]
     facts: tuple[tuple[str, str, str], ...]
@@ -34,17 +34,17 @@ class Form(NamedTuple):
     values: Mapping[str, str]
 
     def match(self, text: str) -> dict[str, str] | None:
-        """The groups that have a text, if the form is that of the whole text."""
+        """The groups that have a text, if the form matches the whole text; else None."""
         match = self.pattern.fullmatch(text)
         return {name: value for name, value in match.groupdict().items() if value is not None} if match else None
 
     def stated(self, groups: Mapping[str, str]) -> list[Fact]:
-        """The facts, with the groups filled in."""
-        called = {name: self.values.get(value, value) for name, value in groups.items()}
+        """The facts, with the groups inserted."""
+        values = {name: self.values.get(value, value) for name, value in groups.items()}
         facts = []
         for templates in self.facts:
             try:
-                identity, name, value = (template.format_map(called) for template in templates)
+                identity, name, value = (template.format_map(values) for template in templates)
             except KeyError:  # a group without text
                 continue
             facts.append((identity, Attribute(name, value)))
@@ -53,13 +53,13 @@ class Form(NamedTuple):
 
 @cache
 def sections(path: Path) -> dict[str, Any]:
-    """All of a YAML file of forms."""
+    """The content of a YAML file of forms."""
     return yaml12.load(path.read_text(encoding="utf-8"))
 
 
 @cache
 def words(path: Path) -> dict[str, str]:
-    """The named pieces of patterns, each with those above it filled in."""
+    """The named pieces of patterns, each with the pieces above it inserted."""
     known: dict[str, str] = {}
     for name, pattern in sections(path).get("words", {}).items():
         known[name] = _filled(pattern, known)
@@ -67,7 +67,7 @@ def words(path: Path) -> dict[str, str]:
 
 
 def pattern(path: Path, text: str) -> re.Pattern[str]:
-    """A pattern with the file's words filled in."""
+    """A pattern with the file's words inserted."""
     return re.compile(_filled(text, words(path)), re.DOTALL)
 
 
@@ -79,17 +79,17 @@ def forms(path: Path, section: str) -> tuple[Form, ...]:
 
 
 def first(among: Sequence[Form], text: str) -> tuple[Form, dict[str, str]] | None:
-    """The first form that the whole text is in, and its groups."""
+    """The first form that matches the whole text, and its groups."""
     return next(((form, groups) for form in among if (groups := form.match(text)) is not None), None)
 
 
 def as_facts(known: Iterable[Entity]) -> Facts:
-    """The entities, changeable."""
+    """The entities as facts that can be changed."""
     return {entity.identity: {a.name: a.value for a in entity.attributes} for entity in known}
 
 
 def as_entities(facts: Facts) -> Entities:
-    """Everything of which there is something to say."""
+    """The entities of facts, without those that have no attribute."""
     return tuple(
         Entity(identity, tuple(Attribute(name, value) for name, value in attributes.items()))
         for identity, attributes in facts.items()
@@ -98,7 +98,7 @@ def as_entities(facts: Facts) -> Entities:
 
 
 def note(facts: Facts, stated: Iterable[Fact]) -> None:
-    """Set what is stated."""
+    """Set the stated facts."""
     for identity, attribute in stated:
         facts.setdefault(identity, {})[attribute.name] = attribute.value
 

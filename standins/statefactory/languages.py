@@ -1,7 +1,7 @@
-"""The languages of the five worlds: their templated text, read into entities by rules.
+"""The languages of the five worlds: rules that read their templated texts into entities.
 
-`standins.statefactory.answers` answers Modules A, B and C with them. A language is a module that reads one world's text
-and goals, from the words alone: no world is opened, no score and no plan is known. A rule says what it does not
+`standins.statefactory.answers` uses them to answer Modules A, B and C. A language is a module that reads one world's
+texts and goals from the words alone: no world is opened, and no score or plan is known. A rule reports what it does not
 understand.
 """
 
@@ -28,8 +28,8 @@ class Reading(NamedTuple):
 class Language(Protocol):
     """One world's language: a module of this package, or an object of your own (`register`).
 
-    Whoever inherits has `relevant` and `anchored` of a world in which all that is read matters, and whose tasks name
-    the very things.
+    A subclass inherits `relevant` and `anchored` for a world in which everything that is read is relevant, and whose
+    tasks name the things themselves.
     """
 
     def is_goal(self, goal: str) -> bool:
@@ -37,38 +37,38 @@ class Language(Protocol):
         ...
 
     def read(self, known: Sequence[Entity], action: str, observation: str) -> Reading:
-        """What is known after an action and its observation, of every object and not only of those that matter."""
+        """What is known after an action and its observation, about every object, relevant or not."""
         ...
 
     def relevant(self, goal: str, known: Sequence[Entity]) -> Entities:
-        """The entities, with those of their attributes, that bear on the task."""
+        """The entities that are relevant to the task, each with its relevant attributes."""
         return tuple(known)
 
     def blueprint(self, goal: str) -> Entities:
-        """The goal as entities, from the task description alone: every part of it, and no step towards it."""
+        """The goal as entities, from the task description alone: all parts of it, and no step towards it."""
         ...
 
     def anchored(self, goal: str, wanted: Sequence[Entity], state: Sequence[Entity], observation: str) -> Entities:
-        """The goal so far, with kinds of things replaced by the very things that were observed."""
+        """The goal so far, with kinds of things replaced by the things that were observed."""
         return tuple(wanted)
 
 
 class UnknownLanguage(LookupError):
-    """A task description that is in none of the known worlds' words."""
+    """A task description in the words of no known world."""
 
 
-_own: dict[str, Language] = {}  # by the class that they are of
+_own: dict[str, Language] = {}  # qualified name of the class -> language
 
 
 def register(language: Language) -> None:
-    """Let `engine="rules"` read a world of your own; a class that is registered again replaces the one before."""
+    """Let `engine="rules"` read a world of your own. A class that is registered again replaces the earlier one."""
     _own[type(language).__qualname__] = language
 
 
 def language_of(goal: str) -> Language:
     """The language that a task description is in. Raises UnknownLanguage."""
-    # By the words: no prompt says which world it is about. A reader's come last, so that one whose `is_goal` takes too
-    # much answers for no other world.
+    # The words decide, since no prompt says which world it is about. A reader's languages come last: if an `is_goal`
+    # accepts too much, no other world is affected.
     for language in (*map(named, NAMES), *_own.values()):
         if language.is_goal(goal):
             return language
@@ -81,5 +81,5 @@ def language_of(goal: str) -> Language:
 
 @cache
 def named(name: str) -> Language:
-    """A language by the world's name."""
+    """The language of a world, by the world's name."""
     return import_module(f"standins.statefactory.{name}")

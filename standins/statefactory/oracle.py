@@ -1,8 +1,8 @@
-"""The stand-in for a model that is shown rewards, where the engine is `oracle@p`. Simulated.
+"""The oracle for a model that is shown rewards, with the engine `oracle@p`. Simulated.
 
-It chooses what plain ReAct's stand-in would do, errors included, and valid actions at random beside it. Then it takes
-the candidate of the highest reward, the first of several: it obeys rewards blindly, which a real model need not. So it
-gains where rewards are right, loses where they are wrong, and does as plain ReAct where they say nothing.
+Its candidates are the action of plain ReAct's oracle, errors included, and random valid actions. Then it takes the
+candidate with the highest reward, the first among equals. It obeys rewards blindly, which a real model need not. So it
+gains where rewards are right, loses where they are wrong, and equals plain ReAct where they do not distinguish.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from worlds.benchmark import Expert
 
 @rules.knows("statefactory.oracle")
 def known(environment: Environment, expert: Expert, backbone: Backbone, by_schema: bool = False) -> rules.Known:
-    """As ReAct's oracle, with answers to the prompts that show rewards.
+    """The answers of ReAct's oracle, and answers to the prompts that show rewards.
 
-    backbone: the stand-in itself, whose answer to ReAct's prompt has the errors.
+    backbone: the oracle itself; its answer to ReAct's prompt contains the errors.
     """
     own = partial(plain, environment.name, backbone, by_schema)
     rewarded: Mapping[PromptOf, Knows] = {
@@ -41,13 +41,13 @@ def known(environment: Environment, expert: Expert, backbone: Backbone, by_schem
 
 
 def plain(world: str, backbone: Backbone, by_schema: bool, fields: ActFields) -> Act:
-    """What plain ReAct would do after these turns: its fields, its draw."""
-    asked: dict[str, Any] = {name: getattr(fields, name) for name in ActFields.model_fields}
-    return read(backbone.ask(react_prompt(world, by_schema), **asked).value, Act)
+    """Plain ReAct's action after these turns: the same fields give the same random draw."""
+    react_fields: dict[str, Any] = {name: getattr(fields, name) for name in ActFields.model_fields}
+    return read(backbone.ask(react_prompt(world, by_schema), **react_fields).value, Act)
 
 
 def chosen(own: Act, fields: ChooseFields) -> Chosen:
-    """Its own action first, then others at random; none where its own is not a valid one, as errors may be."""
+    """Its own action first, then random others; none if its own is not valid, as an error may be."""
     if own.action not in fields.options:
         return Chosen(thought="No listed one.", numbers=[])
     first = fields.options.index(own.action) + 1
@@ -57,11 +57,11 @@ def chosen(own: Act, fields: ChooseFields) -> Chosen:
 
 
 def obeying(own: Act, fields: RatedFields) -> Act:
-    """The candidate of the highest reward; its own action in its own words."""
+    """The candidate with the highest reward; its own action keeps its own thought."""
     best = max(fields.candidates, key=lambda candidate: candidate.reward)  # the first of equals
     return own if best.action == own.action else Act(thought="The highest reward.", action=best.action)
 
 
 def unchanged(fields: Any, answer: AnswerModel, random: Random) -> AnswerModel:
-    """No further error: an answer follows from one that has its errors already."""
+    """No further error: the answer is derived from one that already has errors."""
     return answer

@@ -8,12 +8,12 @@ attic    visited "yes", location "south of the hall" (how it was first entered),
 you      location "in the attic"
 recipe   ingredients, directions; and of a cookbook: status "read"
 
-Each instruction of a quest becomes the fact that it ends in. What was held and is then put elsewhere stays a
-milestone: having been taken from its place is true to the end.
+Each instruction of a quest becomes the fact in which it ends. If a thing was taken and is then put elsewhere, having
+taken it stays a milestone: that it was taken from its place is true to the end.
 
-The forms (`textworld.yaml`) are those that state facts. The game decorates them with many sentences that state none:
-greetings, jokes, looks, refusals; these count as unread. Written on the package's own text grammars and sources, and
-on synthetic games outside the benchmark's pairs: lock-and-key quests, treasure hunts and cooking of the training split.
+The forms (`textworld.yaml`) are those that state facts. The game adds many sentences that state none: greetings, jokes,
+looks, refusals; these count as unread. The forms were written on the package's own text grammars and sources, and on
+synthetic games outside the benchmark's pairs: lock-and-key quests, treasure hunts and cooking of the training split.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _UNKNOWN = re.compile(rf"(?:{'|'.join(ORDINALS)}) room, to the ({'|'.join(OPPOSI
 _ENDING = re.compile(r"(?=\n(?:Your score|\*\*\*))")
 _SENTENCE_END = re.compile(r"(?<=[!?])\s+|(?<=\.)\s+(?=[A-Z\"'])|(?<=[Oo]h well)\s+(?=[A-Z])|\n+")
 _ARTICLE = re.compile(r"(?:an?|the|some) ")
-_ONE_OF_ALL = pattern(FILE, "NAME: (?=you )")  # "key: You drop the key on the ground", where all was dropped
-# What stands before an instruction: "Once you have opened the box, recover ...".
+_ONE_OF_ALL = pattern(FILE, "NAME: (?=you )")  # "key: You drop the key on the ground", after "drop all"
+# Words before an instruction: "Once you have opened the box, recover ...".
 _LEAD = re.compile(
     r"(?:first (?:off|of all|stop|step)|then|next|following that|that done|and then|okay|having [^,]+|after [^,]+|"
     r"once [^,]+|if [^,]+|with [^,]+|you could|like|first)\b,\s*"
@@ -54,54 +54,54 @@ _OPENING = re.compile(
 
 
 def is_goal(goal: str) -> bool:
-    """Whether a task description is one of TextWorld's: its greeting and an instruction, or the cooking quest."""
+    """Whether a task description is TextWorld's: a greeting with an instruction, or the cooking quest."""
     text = " ".join(goal.lower().split())
     greeted = "textworld" in text or text.startswith("your objective is to ")
     return _cooking(text) or greeted and any(milestones(goal))
 
 
 def read(known: Sequence[Entity], action: str, observation: str) -> Reading:
-    """What is known after an answer. A quest that stands before the first room is not read."""
+    """What is known after an answer. A quest before the first room is not read."""
     facts = as_facts(known)
     unread: list[str] = []
-    # Split at rooms' titles: what stands before the first, then a title and the text below it by turns.
-    before, *rest = TITLE.split(observation)
-    if before.strip() and not (rest and is_goal(before)) or not rest:
-        unread += _read_answer(facts, action, before)
-    for title, text in zip(rest[::2], rest[1::2], strict=True):
-        body = _ENDING.split(text, maxsplit=1)[0]  # points and the end follow
+    # Split at the titles of rooms: the text before the first title, then a title and its text, alternately.
+    preamble, *titles_and_texts = TITLE.split(observation)
+    if preamble.strip() and not (titles_and_texts and is_goal(preamble)) or not titles_and_texts:
+        unread += _read_answer(facts, action, preamble)
+    for title, text in zip(titles_and_texts[::2], titles_and_texts[1::2], strict=True):
+        body = _ENDING.split(text, maxsplit=1)[0]  # without the score and the ending
         unread += _read_room(facts, title.lower(), body, action) + _read_answer(facts, action, text[len(body) :])
     return Reading(as_entities(facts), tuple(unread))
 
 
 def relevant(goal: str, known: Sequence[Entity]) -> Entities:
-    """The things that the quest names; of a cooking quest all things; the rooms of a quest with moves; and you."""
+    """The things that the quest names, all things in a cooking quest, the rooms in a quest with moves, and you."""
     text = f" {re.sub(r'[^a-z0-9-]+', ' ', goal.lower())} "
-    # A cooking quest names no ingredient: only the cookbook does, so every thing may matter.
+    # A cooking quest names no ingredient: only the cookbook does, so all things may be relevant.
     cooking = _cooking(goal.lower())
     moves = any(_UNKNOWN.fullmatch(identity) for facts in milestones(goal) for identity, _ in facts)
-    kept = []
+    entities = []
     for entity in known:
         visited = entity.value("visited") is not None
         named = f" {re.sub(r'[^a-z0-9-]+', ' ', entity.identity)} " in text
         if entity.identity == YOU or (moves if visited else cooking or named):
-            kept.append(Entity(entity.identity, tuple(a for a in entity.attributes if a.name != "exits")))
-    return tuple(entity for entity in kept if entity.attributes)
+            entities.append(Entity(entity.identity, tuple(a for a in entity.attributes if a.name != "exits")))
+    return tuple(entity for entity in entities if entity.attributes)
 
 
 def blueprint(goal: str) -> Entities:
-    """Every instruction's fact; a later one of the same property of a thing replaces the earlier."""
+    """The fact of each instruction; a later one for the same property of a thing replaces the earlier one."""
     facts: Facts = {}
     for milestone in milestones(goal):
-        note(facts, milestone)  # "take the key, put it on the table": where the key is at last is the goal
+        note(facts, milestone)  # "take the key, put it on the table": the last location is the goal
     return as_entities(facts)
 
 
 def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], observation: str) -> Entities:
-    """The goal, with a room that a move was to lead to by its name, once one is there.
+    """The goal; a room to which a move leads gets its name once the agent is there.
 
-    Rooms are named in the order of the quest's moves, each when it is seen to lie that way from the one before. What
-    a recipe asks of the ingredients is no part of the goal: the task does not say it (Table 10).
+    Rooms are named in the order of the quest's moves, if the room is seen to be in that direction from the one before.
+    What a recipe requires of the ingredients is not part of the goal: the task does not say it (Table 10).
     """
     titles = TITLE.findall(observation)
     unknown = [(n, match[1]) for n, entity in enumerate(wanted) if (match := _UNKNOWN.fullmatch(entity.identity))]
@@ -110,16 +110,16 @@ def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], obser
     if not titles or not unknown or known is None or any(entity.identity == room for entity in wanted):
         return tuple(wanted)
     number, direction = unknown[0]
-    before = [entity.identity for entity in wanted[:number] if entity.value("visited")]
+    earlier_rooms = [entity.identity for entity in wanted[:number] if entity.value("visited")]
     location = known.value("location") or ""
-    follows = location == f"{direction} of the {before[-1]}" if before else True
-    if not follows or not location.startswith((f"{direction} of", f"to the {direction}")):
+    matches_move = location == f"{direction} of the {earlier_rooms[-1]}" if earlier_rooms else True
+    if not matches_move or not location.startswith((f"{direction} of", f"to the {direction}")):
         return tuple(wanted)
     return (*wanted[:number], Entity(room, wanted[number].attributes), *wanted[number + 1 :])
 
 
 def milestones(goal: str) -> Iterator[list[Fact]]:
-    """The facts of each instruction, in order; those of the cooking quest together."""
+    """The facts of each instruction, in order; for the cooking quest, all at once."""
     text = " ".join(goal.lower().split())
     if quest := first(forms(FILE, "quests"), text):
         form, groups = quest
@@ -134,7 +134,7 @@ def milestones(goal: str) -> Iterator[list[Fact]]:
 
 
 def instructions(text: str) -> Iterator[str]:
-    """The sentences of a quest, without what leads up to their instruction; some are a greeting and have none."""
+    """The sentences of a quest without their introductory words; greetings are among them."""
     for sentence in re.split(r"[.!?]+\s*", text):
         before = None
         while before != sentence:
@@ -148,9 +148,9 @@ def _cooking(text: str) -> bool:
 
 
 def _read_room(facts: Facts, room: str, body: str, action: str) -> list[str]:
-    """Read what stands below a room's title; the sentences that are in no form. action: what led here."""
+    """Read the text below a room's title; returns the sentences that match no form. action: what led here."""
     _arrive(facts, room, action)
-    # The first paragraph greets one in the room, which the title names.
+    # The first paragraph only greets the player in the room, which the title names.
     described = "\n".join(body.strip("\n").split("\n\n")[1:])
     groups = {"room": room, "here": f"in the {room}", "floor": f"on the floor of the {room}"}
     unread = []
@@ -166,10 +166,10 @@ def _read_room(facts: Facts, room: str, body: str, action: str) -> list[str]:
 
 
 def _arrive(facts: Facts, room: str, action: str) -> None:
-    """Where one is; after a move also how the room lies to the one before, once and for all."""
+    """Set where the agent is; on the first visit by a move, also how the room lies relative to the one before."""
     before = facts.get(YOU, {}).get("location")
     direction = action.lower().removeprefix("go ").strip()
-    # On the first visit alone: a room that is entered from elsewhere later would seem to have moved.
+    # Only on the first visit: otherwise a room entered from elsewhere later would seem to have moved.
     if direction in OPPOSITE and before != f"in the {room}" and "visited" not in facts.get(room, {}):
         location = f"{direction} of the {before.removeprefix('in the ')}" if before else f"to the {direction}"
         facts.setdefault(room, {})["location"] = location
@@ -178,10 +178,10 @@ def _arrive(facts: Facts, room: str, action: str) -> None:
 
 
 def _read_answer(facts: Facts, action: str, text: str) -> list[str]:
-    """Read an answer that shows no room; the sentences that are in no form."""
+    """Read an answer that shows no room; returns the sentences that match no form."""
     verb, _, thing = action.lower().partition(" ")
     if recipe := RECIPE.search(text):
-        # That the cookbook was read, and what the recipe needs.
+        # The cookbook was read, and the recipe states ingredients and directions.
         ingredients, directions = (_lines(part) for part in (recipe[1], recipe[2].split("\n\n")[0]))
         facts.setdefault(thing or "cookbook", {})["status"] = "read"
         facts.setdefault("recipe", {}).update({"ingredients": ingredients, "directions": directions})
@@ -200,7 +200,7 @@ def _lines(text: str) -> str:
 
 
 def _note(facts: Facts, section: str, sentence: str, given: dict[str, str]) -> dict[str, str] | None:
-    """Set what a sentence states, and return its groups; None if it is in no form. given: groups that hold anyway."""
+    """Set what a sentence states and return its groups; None if it matches no form. given: additional groups."""
     reading = first(forms(FILE, section), sentence)
     if reading is None:
         return None
@@ -215,27 +215,27 @@ def _note(facts: Facts, section: str, sentence: str, given: dict[str, str]) -> d
     if form.rule == "leads":
         exits = facts[groups["room"]].get("exits", groups["direction"]).split(", ")
         facts[groups["room"]]["exits"] = ", ".join(sorted({*exits, groups["direction"]}))
-    gone: list[str] = []
+    removed: list[str] = []
     if form.rule == "consumed":
-        gone = [groups["food"]]
-    elif form.rule == "prepared":  # the meal takes what the recipe names
-        gone = facts.get("recipe", {}).get("ingredients", "").split(", ")
-    elif form.rule == "carried":  # the inventory is listed as a whole: what is not in it is elsewhere
-        gone = [name for name, known in facts.items() if known.get("location") == INVENTORY and name not in items]
-    for name in gone:
+        removed = [groups["food"]]
+    elif form.rule == "prepared":  # the meal uses up the recipe's ingredients
+        removed = facts.get("recipe", {}).get("ingredients", "").split(", ")
+    elif form.rule == "carried":  # the inventory is complete: a thing that it does not list is elsewhere
+        removed = [name for name, known in facts.items() if known.get("location") == INVENTORY and name not in items]
+    for name in removed:
         facts.get(name, {}).pop("location", None)
     return groups
 
 
 def _note_food(facts: Facts, text: str) -> str:
-    """Set what the name of a portable thing tells of its preparation; returns its own name."""
+    """Set what the name of a portable thing says about its preparation; returns its own name."""
     name, preparation = unprocessed(named(text))
     facts.setdefault(name, {}).update(preparation)
     return name
 
 
 def sentences(text: str) -> list[str]:
-    """The text's sentences in lower case, without their last point."""
+    """The text's sentences in lower case, without the final punctuation."""
     return [part for part in (piece.strip().lower().rstrip(".!?") for piece in _SENTENCE_END.split(text)) if part]
 
 
@@ -255,8 +255,8 @@ def unprocessed(name: str) -> tuple[str, dict[str, str]]:
     preparation: dict[str, str] = {}
     kinds = {"cooking": pattern(FILE, "COOKED"), "cut": pattern(FILE, "CUT")}
     while True:
-        word, _, rest = name.partition(" ")
+        word, _, remainder = name.partition(" ")
         kind = next((kind for kind, words in kinds.items() if words.fullmatch(word)), None)
-        if kind is None or not rest or kind in preparation:
+        if kind is None or not remainder or kind in preparation:
             return name, preparation
-        preparation[kind], name = word, rest
+        preparation[kind], name = word, remainder

@@ -67,7 +67,7 @@ def test_the_tree_lists_parents_before_their_subtasks_in_order() -> None:
         ("{", "no JSON"),
         ("[" * 100_000, "nested too deeply"),
         ('{"m": 1}', "'m' is no JSON object"),
-        ('{"m": {"task": "process user request"}, "m": {}}', "'m' stands twice"),
+        ('{"m": {"task": "process user request"}, "m": {}}', "'m' occurs twice"),
         (raw(m={"task": TOP, "effect": " "}), "'m' has no effect"),
         (raw(m={"task": TOP, "effect_files": {}}), "'m' has no effect_files"),
         (raw(m={"task": ""}), "'m' has no task"),

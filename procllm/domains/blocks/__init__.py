@@ -1,9 +1,9 @@
-"""Blocks World: bring some of b blocks into one stack of height h (paper §5, C.3, D.3).
+"""Blocks World: build a stack of height h from some of b blocks (paper §5, C.3, D.3).
 
-There is no solver and there are no tools: the plan is written as it is. The documents say what the paper's say, in
-other words; the specification shows a solved example, where §5 has none. The network has the paper's structure, down to
-a method that nothing decomposes into (`m-solve`). Below: a problem and its request, written and read back; instances
-of a seed; the checker, which knows no solver.
+There is no solver and there are no tools: the agent writes the plan itself. The documents say what the paper's say, in
+other words; the specification shows a solved example, where §5 has none. The network has the paper's structure, also
+the method that no task decomposes into (`m-solve`). This file has a problem and its request, written and read; the
+instances of a seed; and the checker, which uses no solver.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from worlds.blocksworld.state import Action, Fact, NoState, State, state_of
 from worlds.blocksworld.synthetic import random_state
 
 START, GOAL = "The blocks stand like this:", "I want this to hold in the end:"
-# Initial facts as the paper's example has them (C.3.2), a line each.
+# Initial facts, one a line, as in the paper's example (C.3.2).
 FACTS = {
     "ontable": "the {} block is on the table",
     "on": "the {} block is on top of the {} block",
@@ -31,19 +31,19 @@ PATTERNS = {name: re.compile(text.replace("{}", r"(\w+)")) for name, text in FAC
 
 
 class NoProblem(ValueError):
-    """A text that tells of no problem; the message says what is missing or impossible."""
+    """A request without a valid problem; the message says what is missing or impossible."""
 
 
 @dataclass(frozen=True)
 class StackProblem:
-    """start: with an empty hand. goal: (upper, lower) for each block that shall be on top of another, bottom up."""
+    """start: a state with an empty hand. goal: (upper, lower) for each block that must be on another, bottom up."""
 
     start: State
     goal: tuple[tuple[str, str], ...]
 
 
 def worded(problem: StackProblem) -> str:
-    """The request: initial facts tower by tower from the table up, then the goal."""
+    """The request: the initial facts, tower by tower from the table up, then the goal."""
     start = (FACTS[name].format(*blocks) for name, *blocks in _facts(problem.start))
     goal = (FACTS["on"].format(*pair) for pair in problem.goal)
     return "\n".join([START, *start, GOAL, *goal]) + "\n"
@@ -56,12 +56,12 @@ def _facts(state: State) -> Iterator[Fact]:
         yield "clear", tower[-1]
 
 
-@lru_cache(maxsize=16)  # an episode's one request is read at every step
+@lru_cache(maxsize=16)  # every step of an episode reads the same request
 def parsed(text: str) -> StackProblem:
-    """The problem that a request tells of; lines that state no fact say nothing. Raises NoProblem."""
-    before, _, after = text.partition(GOAL)
-    goal = tuple((fact[1], fact[2]) for fact in _read(after) if fact[0] == "on")
-    facts = list(_read(before))
+    """Read the problem from a request; lines that state no fact are ignored. Raises NoProblem."""
+    initial_text, _, goal_text = text.partition(GOAL)
+    goal = tuple((fact[1], fact[2]) for fact in _read(goal_text) if fact[0] == "on")
+    facts = list(_read(initial_text))
     blocks = {block for fact in facts for block in fact[1:]}
     if not goal or not blocks.issuperset(block for pair in goal for block in pair):
         raise NoProblem("The request names no goal for its blocks")
@@ -79,7 +79,7 @@ def _read(text: str) -> Iterator[Fact]:
 
 
 def bottom_up(goal: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """The pairs so that each is built on those before it. Raises NoProblem where they make no stacks."""
+    """The pairs, sorted from the bottom of each stack to its top. Raises NoProblem if they do not form stacks."""
     above = {lower: upper for upper, lower in goal}
     uppers = {upper for upper, _ in goal}
     if len(above) < len(goal) or len(uppers) < len(goal):
@@ -99,7 +99,7 @@ MOST = 999  # instances of a seed: ids have three digits
 
 
 def instances(count: int, seed: int = 0, b: int = 3, h: int = 2) -> list[Instance]:
-    """The first `count` problems of a seed: b blocks, of which h shall stand on one another in a given order.
+    """The first `count` problems of a seed: of b blocks, h must be stacked in a given order.
 
     Raises ValueError for sizes that do not exist.
     """
@@ -119,9 +119,9 @@ def _instance(seed: int, b: int, h: int, number: int) -> Instance:
 
 
 def synthetic_problem(b: int, h: int, random: Random) -> StackProblem:
-    """A start, uniform over all states of the blocks, and a stack of random blocks that is not there at the start.
+    """A start, uniform over all states of the blocks, and a stack of random blocks that the start does not contain.
 
-    As in the paper's example the goal says what is on top of what, and not that its lowest block is on the table.
+    As in the paper's example, the goal says which block is on which, not that the lowest block is on the table.
     """
     blocks = random.sample(COLOURS, b)
     while True:
@@ -131,17 +131,17 @@ def synthetic_problem(b: int, h: int, random: Random) -> StackProblem:
             return StackProblem(start, goal)
 
 
-# Names in an answer -> the simulator's, and how many blocks follow.
+# Action in an answer -> the simulator's name for it, and its number of blocks.
 ACTIONS = {"pick": ("pick-up", 1), "put": ("put-down", 1), "stack": ("stack", 2), "unstack": ("unstack", 2)}
-SHOWN = 60  # characters of a bad line that a reason repeats
+SHOWN = 60  # characters of a bad line that a message quotes
 
 
 class BadPlan(ValueError):
-    """A line that is no action, or an action that is not possible; the message names the line."""
+    """An answer without actions, or a line that is no action on the problem's blocks; the message names the line."""
 
 
 class Line(NamedTuple):
-    """An action and where it stands, counted from 1."""
+    """An action of a plan. number: its line in the answer, from 1."""
 
     number: int
     text: str
@@ -149,14 +149,14 @@ class Line(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """The state after the last action that could be done, and what kept the next one from it, if any."""
+    """The state after the last possible action, and why the next action is impossible, if there is one."""
 
     state: State
     fault: str = ""
 
 
 def check(instance: Instance, answer: str) -> AnswerVerdict:
-    """The parts of Blocks World: "format", "plan runs", "goal". It is right whatever the other blocks do (§5)."""
+    """Check the parts "format", "plan runs" and "goal". Blocks outside the goal may be anywhere (§5)."""
     problem: StackProblem = instance.problem
     try:
         plan = read_plan(answer, problem.start.blocks)
@@ -167,7 +167,7 @@ def check(instance: Instance, answer: str) -> AnswerVerdict:
 
 
 def read_plan(text: str, blocks: tuple[str, ...]) -> list[Line]:
-    """The actions, a line each; blank lines and blanks around a line are allowed, nothing else. Raises BadPlan."""
+    """Read a plan, one action a line; blank lines and blanks around a line are allowed. Raises BadPlan."""
     lines = [(number, line.strip(" \t\r")) for number, line in enumerate(text.split("\n"), 1)]
     plan = [Line(number, line, _action(number, line, blocks)) for number, line in lines if line]
     if not plan:
@@ -193,7 +193,7 @@ def _shown(text: str) -> str:
 
 
 def run(state: State, plan: list[Line]) -> Ran:
-    """The actions one after another, up to the first that is not possible."""
+    """Execute the actions, up to the first impossible one."""
     for number, text, action in plan:
         if obstacle := _obstacle(state, action):
             return Ran(state, f"Line {number}, {text!r}, is not possible: {obstacle}")
@@ -202,7 +202,7 @@ def run(state: State, plan: list[Line]) -> Ran:
 
 
 def _obstacle(state: State, action: Action) -> str:
-    """Why an action is not possible, in words; "" if it is."""
+    """Why an action is impossible, in words; "" if it is possible."""
     if action in state.actions():
         return ""
     if action.name in ("put-down", "stack"):
@@ -221,10 +221,10 @@ def _held(state: State) -> str:
 
 
 def missing(problem: StackProblem, state: State) -> str:
-    """The first goal that does not hold in the state, in words; "" if all hold."""
+    """The first goal that the state does not reach, in words; "" if it reaches all."""
     facts = state.facts()
-    lacking = next((pair for pair in problem.goal if ("on", *pair) not in facts), None)
-    return f"In the end the {lacking[0]} block is not on top of the {lacking[1]} block" if lacking else ""
+    unmet = next((pair for pair in problem.goal if ("on", *pair) not in facts), None)
+    return f"In the end the {unmet[0]} block is not on top of the {unmet[1]} block" if unmet else ""
 
 
 FOLDER = Path(__file__).parent

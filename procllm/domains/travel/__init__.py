@@ -1,32 +1,31 @@
 """Travel Planner: two flights and a room for a trip to one city, looked up with tools (paper §5, C.1, D.1).
 
-The problem specification says more than the paper's (C.1.1), which names the two tools, the format of the answer and
-the odd names of accommodations. Ours adds what the checker holds an answer to: route and day of each flight, that the
-accommodation is for all nights and has to suit the request and the party, how prices add up to a total within the
-budget, and the order of §5. So an agent can fail here by choosing wrongly, and not by guessing what is asked of it.
+The paper's problem specification (C.1.1) names the two tools, the format of the answer and the odd names of
+accommodations. Ours adds what the checker requires: route and day of each flight; that the accommodation covers all
+nights and suits the request and the party; how prices add up to a total within the budget; and the order of §5. So an
+agent fails by choosing wrongly, not by guessing what is required.
 
-The requests are single-destination trips of TravelPlanner's validation split. The paper has 43 and its text does not
-determine them. Taken here: 3 days in one city; the flights of both days are all known; the request allows flying; a
-flight each way and an accommodation that suits it exist within the budget. Official data: 60 requests go to one city;
-49 have known flights both ways, 44 of these allow flying, 42 have a flight each way, and 39 can be solved. The
-synthetic ones, over the synthetic listings, are stored: 100 that can be solved.
+The requests are single-destination trips of TravelPlanner's validation split. The paper has 43, and its text does not
+determine which. We take requests for 3 days in one city where the flights of both days are all known, flying is
+allowed, and a flight each way and a suitable accommodation exist within the budget. In the official data 60 requests go
+to one city; 49 have known flights both ways, 44 of these allow flying, 42 have a flight each way, and 39 can be solved.
+The synthetic requests, over the synthetic listings, are stored: 100 that can be solved.
 
-The paper names the three columns of Table 1 and not what counts as right. Here it is what the benchmark's own rules
-say of these three things:
+The paper names the three columns of Table 1, but not what counts as right. We apply the benchmark's own rules:
 
 - Flight 1: a flight from the origin to the destination on the first day.
 - Flight 2: a flight back on the last day.
 - Hotel: an accommodation of the destination, by its exact name, with the room type that the request asks for, without
   a house rule against what the party brings, and with no more minimum nights than the trip has.
 
-Money is counted as the benchmark does: a seat for everyone on each flight, and each night as many units as hold
-everyone. The sum so far is held against the budget in every column, so that the column fails which first exceeds it.
-An answer may hold other keys beside the three; a key that stands twice says nothing. Blanks around a value and runs of
-blanks within are one blank. Of several accommodations of one name, one that suits is enough.
+Costs are counted as in the benchmark: a seat for everyone on each flight, and for each night as many units as hold
+everyone. Every column compares the sum so far with the budget, so the first column that exceeds it fails. An answer may
+have other keys besides the three, but none of the three twice. Blanks around a value are ignored, and
+runs of blanks within it count as one. If several accommodations share a name, one suitable one is enough.
 
-The solver sees a folder of tools: two programs with the tables that they read beside them. Such folders lie in
-`data/cache` and are named by what they hold, so that they never change and any number of processes may make one at the
-same time. Official rows stay out of the repository there.
+The solver sees a folder of tools: two programs and the tables that they read. These folders are in `data/cache` and are
+named by a checksum of their content, so they never change, and several processes may create one at the same time. The
+cache also keeps official rows out of the repository.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ ACCOMMODATION_COLUMNS = {
 
 
 def tools_folder(flights: Iterable[Flight], accommodations: Iterable[Accommodation], folders: Path = FOLDERS) -> Path:
-    """The folder `tools` with both programs and these rows; made if it is not there yet."""
+    """The folder `tools` with both programs and these rows; created if it does not exist."""
     contents = {path.name: path.read_bytes() for path in sorted(PROGRAMS.glob("*.py"))}
     contents["flights.csv"] = _table(flights, FLIGHT_COLUMNS)
     contents["accommodations.csv"] = _table(accommodations, ACCOMMODATION_COLUMNS)
@@ -99,14 +98,14 @@ def _table(rows: Iterable[object], columns: Mapping[str, str]) -> bytes:
 
 
 def _digest(contents: Mapping[str, bytes]) -> str:
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, data in contents.items():
-        whole.update(f"{name} {len(data)}\n".encode() + data)
-    return whole.hexdigest()[:16]
+        digest.update(f"{name} {len(data)}\n".encode() + data)
+    return digest.hexdigest()[:16]
 
 
 def _publish(contents: Mapping[str, bytes], folder: Path) -> None:
-    """Write elsewhere, then rename: whoever comes second finds the same folder there already."""
+    """Write to a temporary folder, then rename it. If another process was faster, its identical folder stays."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
@@ -130,8 +129,8 @@ DAYS, OFFICIAL = 3, 39
 class TripProblem:
     """A request with the rows that can answer it.
 
-    departing, returning: the flights of the route on the first and on the last day; accommodations: all of the
-    destination, whatever the request asks for.
+    departing, returning: the flights of the route on the first and on the last day. accommodations: all of the
+    destination, also those that do not suit the request.
     """
 
     task: TripTask
@@ -145,7 +144,7 @@ class TripProblem:
 
 
 class Funnel(NamedTuple):
-    """How many requests go to one city, have all flights known, allow flying, have a flight each way, are solvable."""
+    """Requests left after each filter: one city, flights known, flying allowed, a flight each way, solvable."""
 
     single: int
     known: int
@@ -155,11 +154,10 @@ class Funnel(NamedTuple):
 
 
 def instances(count: int = 0, seed: int = 0, data: str = "auto") -> list[Instance]:
-    """The first `count` instances, at most all of them; 0 for as many as official data has. A larger count adds some
-    at the end.
+    """The first `count` instances, at most all; 0 for as many as official data has. Larger counts add to the end.
 
-    data: "auto" (official where present, else synthetic), "official" or "synthetic", of which 100 are stored. seed: as
-    other domains have it; nothing is drawn here. Raises MissingData if official data is asked for and absent.
+    data: "auto" (official if present, else synthetic), "official" or "synthetic" (100 are stored). seed: unused, as
+    nothing is random here; other domains have it. Raises MissingData if official data is requested and absent.
     """
     if count < 0:
         raise ValueError(f"count={count}; give 0 for all, or how many")
@@ -176,7 +174,7 @@ def instances(count: int = 0, seed: int = 0, data: str = "auto") -> list[Instanc
 
 
 def funnel(tasks: Sequence[TripTask], listings: Listings) -> Funnel:
-    """How the requests of a split are narrowed down to those that are used."""
+    """Count the requests of a split that remain after each filter."""
     single = [task for task in tasks if is_single(task)]
     known = [task for task in single if flights_known(task, listings)]
     flying = [problem for task in known if (problem := problem_of(task, listings))]
@@ -190,13 +188,13 @@ def is_single(task: TripTask) -> bool:
 
 
 def flights_known(task: TripTask, listings: Listings) -> bool:
-    """Whether every flight there is, out on the first day and back on the last, is in the table."""
+    """Whether the listings have all flights out on the first day and all flights back on the last."""
     out, back = task.dates[0], task.dates[-1]
     return listings.knows_flights(task.org, task.dest, out) and listings.knows_flights(task.dest, task.org, back)
 
 
 def problem_of(task: TripTask, listings: Listings) -> TripProblem | None:
-    """The problem that a request poses; None if it has several cities or unknown flights, or rules flying out."""
+    """The problem of a request; None if the request has several cities, unknown flights, or rules out flying."""
     if not is_single(task) or not flights_known(task, listings) or task.transportation == "no flight":
         return None
     departing = listings.flights(task.org, task.dest, task.dates[0])
@@ -208,11 +206,11 @@ def solvable(problem: TripProblem) -> bool:
     """Whether the cheapest flights and the cheapest suitable accommodation are within the budget."""
     task = problem.task
     nightly = [
-        night_cost(place, task.people)
-        for place in problem.accommodations
-        if place.minimum_nights <= problem.nights
-        and not (task.house_rule and forbids(place, task.house_rule))
-        and not (task.room_type and not has_room_type(place, task.room_type))
+        night_cost(accommodation, task.people)
+        for accommodation in problem.accommodations
+        if accommodation.minimum_nights <= problem.nights
+        and not (task.house_rule and forbids(accommodation, task.house_rule))
+        and not (task.room_type and not has_room_type(accommodation, task.room_type))
     ]
     fares = [[flight_cost(f, task.people) for f in flights] for flights in (problem.departing, problem.returning)]
     if not nightly or not all(fares):
@@ -230,7 +228,7 @@ def _instance(identity: str, problem: TripProblem, tools: Path) -> Instance:
 
 @lru_cache(maxsize=4)
 def _tools(folder: Path) -> Path:
-    """Every row of the listings in the folder, found by its searches."""
+    """The folder of tools with all rows of the listings in the folder."""
     return tools_folder(read_flights(folder), read_accommodations(folder))
 
 
@@ -239,11 +237,11 @@ MOST_CHARACTERS = 100_000
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """A JSON object with its keys as often as they were written."""
+    """A JSON object as a list of pairs, which keeps repeated keys."""
 
 
 def check(instance: Instance, answer: str) -> AnswerVerdict:
-    """Whether the answer's flights and accommodation are right, cumulatively in the order of Table 1. Never raises."""
+    """Whether the answer's flights and accommodation are right, cumulative in the order of Table 1. Never raises."""
     problem: TripProblem = instance.problem
     pairs = _pairs(answer)
     if isinstance(pairs, str):
@@ -257,10 +255,10 @@ def check(instance: Instance, answer: str) -> AnswerVerdict:
 
 
 def _pairs(answer: str) -> _Pairs | str:
-    """The answer's keys and values, or what is wrong with it."""
+    """The answer's keys and values, or why it cannot be read."""
     if len(answer) > MOST_CHARACTERS:
         return f"The answer has {len(answer)} characters; three values need far fewer."
-    # A dict would keep the last of two values for one key, and an answer could name two flights.
+    # A dict would keep only the last value of a repeated key, so an answer could name two flights.
     try:
         raw = json.loads(answer, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):
@@ -269,7 +267,7 @@ def _pairs(answer: str) -> _Pairs | str:
 
 
 def _text(pairs: _Pairs, key: str) -> tuple[str, str]:
-    """The value of a key and what is wrong with it; one of the two is empty."""
+    """The value of a key, and its fault; one of the two is empty."""
     values = [value for name, value in pairs if name == key]
     if len(values) != 1:
         return "", f"The answer says {key} {len(values)} times." if values else f"The answer does not say {key}."
@@ -294,9 +292,11 @@ def _hotel(pairs: _Pairs, problem: TripProblem, spent: float) -> str:
     name, fault = _text(pairs, "accommodation")
     if fault:
         return fault
-    # The benchmark's table has several accommodations of one name.
+    # In the benchmark's table, several accommodations can have the same name.
     faults = [
-        _unsuitable(place, problem, spent) for place in problem.accommodations if " ".join(place.name.split()) == name
+        _unsuitable(accommodation, problem, spent)
+        for accommodation in problem.accommodations
+        if " ".join(accommodation.name.split()) == name
     ]
     if not faults:
         return f"accommodation: none in {problem.task.dest} has the name {_short(name)}."
@@ -304,7 +304,7 @@ def _hotel(pairs: _Pairs, problem: TripProblem, spent: float) -> str:
 
 
 def _unsuitable(place: Accommodation, problem: TripProblem, spent: float) -> str:
-    """Why the place does not suit the request; "" if it does."""
+    """Why the accommodation does not suit the request; "" if it does."""
     task, nights = problem.task, problem.nights
     if task.room_type and not has_room_type(place, task.room_type):
         return f"accommodation: it is of type {place.room_type!r}, and the request asks for {task.room_type!r}."

@@ -1,20 +1,21 @@
 """Unit Movement: surround a target in a network of places from three sides (paper §5, C.4, D.4).
 
-There is no solver and there are no tools: the moves are written as they are. The documents say what the paper's say, in
-other words. The network has the paper's structure, down to a method that nothing decomposes into (`m-note-both`). The
-specification knows no rule of adjacency (C.4.1): a unit may be sent to any location of the network in one turn.
+There is no solver and there are no tools: the agent writes the moves itself. The documents say what the paper's say, in
+other words. The task network has the paper's structure, also the method that no task decomposes into (`m-note-both`).
+The specification has no rule of adjacency (C.4.1): a unit may be sent to any location of the network in one turn.
 
-Networks and units are random, from a seed. A target has four neighbours, and each of these three outer places of its
-own: 17 places, 16 edges. To them come "12 more random edges between neighboring nodes (excluding the target)". We read:
-12 different edges, each between two of the 12 outer places, of one section or of two, all such pairs equally likely.
+Networks and units are random, from a seed. A target has four neighbours, and each of these has three outer places of
+its own: 17 places, 16 edges. The paper adds "12 more random edges between neighboring nodes (excluding the target)". We
+read this as 12 different edges, each between two of the 12 outer places, in the same section or in two, all pairs
+equally likely.
 
-So it is in the example that the paper prints (C.4.2), as far as it goes: of its 25 edges 9 are beyond the 16. All of
-them join outer places: 2 within a section, 7 between sections, those opposite each other included. No neighbour of the
-target has an edge more; were neighbours among the ends of random edges, 9 would miss them all in one network of 100.
-That there are 9 and not 12 fits 12 draws with repetition, of which an edge that is there already adds nothing; we keep
-to the number in the text. `instances(..., edges=9)` makes networks as dense as the example.
+The example that the paper prints (C.4.2) fits this reading as far as it goes. Of its 25 edges, 9 are beyond the 16. All
+9 join outer places: 2 within a section, 7 between sections, also opposite ones. No neighbour of the target has an
+additional edge; if random edges could end at neighbours, 9 edges would miss them all in one network of 100. That the
+example has 9 and not 12 would fit 12 draws with repetition, where an edge drawn twice adds nothing; we use the number
+in the text. `instances(..., edges=9)` makes networks as dense as the example.
 
-The units of a section stand at its outer places, as all of the example do; which sections have units is random.
+The units of a section start at its outer places, as all units of the example do; which sections have units is random.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from typing import Any, NamedTuple
 
 from procllm.domains import AnswerVerdict, Domain, Instance, cumulative
 
-SIDES = 3  # of the target that are to be held
+SIDES = 3  # sides of the target that must be held
 
 GOAL = "Surround {{{}}}: hold at least three of the locations next to it."
 NEED = "You hold a location if at least {} of your units are there."
@@ -44,14 +45,14 @@ PLACE_LINE = re.compile(r"(\w+) - \[('\w+'(?:, '\w+')*)\]")
 
 
 class NoProblem(ValueError):
-    """A text that tells of no problem; the message says what is missing or impossible."""
+    """A request without a valid problem; the message says what is missing or impossible."""
 
 
 @dataclass(frozen=True)
 class MovementProblem:
-    """target: to be surrounded. need: units at each of three places next to it. units: unit -> where it is.
+    """target: the place to surround. need: units required at each of three places next to it. units: unit -> its place.
 
-    network: place -> the places next to it; every edge stands at both its ends.
+    network: place -> the places next to it; every edge is listed at both its ends.
     """
 
     target: str
@@ -66,16 +67,16 @@ class MovementProblem:
 
 
 def worded(problem: MovementProblem) -> str:
-    """The request: the goal, a line a unit, a line a place."""
+    """The request: the goal, a line for each unit, a line for each place."""
     units = [UNIT.format(unit, place) for unit, place in problem.units.items()]
-    places = [f"{place} - {list(beside)}" for place, beside in problem.network.items()]
+    places = [f"{place} - {list(adjacent)}" for place, adjacent in problem.network.items()]
     goal = [GOAL.format(problem.target), NEED.format(problem.need)]
     return "\n".join(["Goal:", *goal, "", "Units:", *units, "", "Network (location - next to it):", *places]) + "\n"
 
 
-@lru_cache(maxsize=16)  # an episode's one request is read at every step
+@lru_cache(maxsize=16)  # every step of an episode reads the same request
 def parsed(text: str) -> MovementProblem:
-    """The problem that a request tells of; other lines say nothing, of two that disagree the first counts.
+    """Read the problem from a request. Other lines are ignored; of two lines that disagree the first counts.
 
     Raises NoProblem.
     """
@@ -86,7 +87,7 @@ def parsed(text: str) -> MovementProblem:
     )
     if not goals or not needs:
         raise NoProblem("The request states no goal")
-    network = {place: tuple(re.findall(r"\w+", beside)) for place, beside in reversed(places)}
+    network = {place: tuple(re.findall(r"\w+", adjacent)) for place, adjacent in reversed(places)}
     ordered = {place: network[place] for place, _ in places}
     problem = MovementProblem(goals[0][0], int(needs[0][0]), _first(units), ordered)
     _refuse_impossible(problem)
@@ -94,20 +95,20 @@ def parsed(text: str) -> MovementProblem:
 
 
 def _first(pairs: list[tuple[str, ...]]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for key, value in pairs:
-        found.setdefault(key, value)
-    return found
+        values.setdefault(key, value)
+    return values
 
 
 def _refuse_impossible(problem: MovementProblem) -> None:
-    """Places that are named have a line, an edge stands at both ends, and there are enough sides and units."""
+    """Raise NoProblem for a place without a line, an edge listed at one end only, or too few sides or units."""
     network = problem.network
-    lost = [place for place in (problem.target, *problem.units.values()) if place not in network]
-    if lost:
-        raise NoProblem(f"The network does not say what is next to {lost[0]}")
-    for place, beside in network.items():
-        if one_sided := next((each for each in beside if place not in network.get(each, ())), None):
+    missing = [place for place in (problem.target, *problem.units.values()) if place not in network]
+    if missing:
+        raise NoProblem(f"The network does not say what is next to {missing[0]}")
+    for place, adjacent in network.items():
+        if one_sided := next((neighbour for neighbour in adjacent if place not in network.get(neighbour, ())), None):
             raise NoProblem(f"{one_sided} is next to {place}, but {place} is not next to {one_sided}")
     if len(set(problem.neighbours)) < SIDES:
         raise NoProblem(f"{problem.target} has fewer than {SIDES} places next to it")
@@ -116,7 +117,7 @@ def _refuse_impossible(problem: MovementProblem) -> None:
 
 
 SECTIONS, OUTER = 4, 3  # neighbours of the target, and outer places of each
-OCCUPIED = 3  # sections with units
+OCCUPIED = 3  # sections in which units start
 EDGES = 12
 PLACES = (
     "Alderley", "Amberhill", "Ashcombe", "Barrowdale", "Beechwood", "Birchmere", "Blackrock", "Bramblegate",
@@ -135,15 +136,15 @@ Network = dict[str, tuple[str, ...]]
 
 
 def instances(count: int, seed: int = 0, n: int = 5, k: int = 3, edges: int = EDGES) -> list[Instance]:
-    """The first `count` problems of a seed: n units in each of three sections, k of them needed at each neighbour.
+    """The first `count` problems of a seed: n units in each of three sections, k units needed to hold a neighbour.
 
-    edges: beyond the tree. Raises ValueError for sizes that have no solution or do not exist.
+    edges: random edges beyond the tree. Raises ValueError for sizes that have no solution or do not exist.
     """
     if not 1 <= k <= n or n > MOST:
         raise ValueError(f"n={n}, k={k}; it takes 1 to {MOST} units a section, and k is 1 to n")
-    most = len(list(combinations(range(SECTIONS * OUTER), 2)))
-    if not 0 <= edges <= most:
-        raise ValueError(f"edges={edges}; between the outer places there can be up to {most}")
+    pairs = len(list(combinations(range(SECTIONS * OUTER), 2)))
+    if not 0 <= edges <= pairs:
+        raise ValueError(f"edges={edges}; between the outer places there can be up to {pairs}")
     if not 0 <= count <= MOST:
         raise ValueError(f"count={count}; a seed has up to {MOST} instances")
     return [_instance(seed, n, k, edges, number) for number in range(1, count + 1)]
@@ -160,21 +161,21 @@ def _instance(seed: int, n: int, k: int, edges: int, number: int) -> Instance:
 
 
 def made_network(random: Random, edges: int = EDGES) -> Network:
-    """Place -> the places next to it: first the target, then its neighbours, then the outer places by section."""
+    """Place -> the places next to it; first the target, then its neighbours, then the outer places by section."""
     target, *others = random.sample(PLACES, 1 + SECTIONS * (1 + OUTER))
     neighbours, outer = others[:SECTIONS], others[SECTIONS:]
     pairs = [(target, neighbour) for neighbour in neighbours]
     pairs += [(neighbours[index // OUTER], place) for index, place in enumerate(outer)]
     pairs += random.sample(list(combinations(outer, 2)), edges)
-    beside: dict[str, list[str]] = {place: [] for place in (target, *others)}
-    for one, other in pairs:
-        beside[one].append(other)
-        beside[other].append(one)
-    return {place: tuple(places) for place, places in beside.items()}
+    adjacent: dict[str, list[str]] = {place: [] for place in (target, *others)}
+    for first, second in pairs:
+        adjacent[first].append(second)
+        adjacent[second].append(first)
+    return {place: tuple(places) for place, places in adjacent.items()}
 
 
 def _placed(target: str, network: Network, n: int, random: Random) -> dict[str, str]:
-    """Unit -> place: in three random sections n units each, every unit at any of the section's outer places."""
+    """Unit -> place: n units in each of three random sections, each unit at a random outer place of its section."""
     signs = sorted(random.sample(CALL_SIGNS, OCCUPIED))
     units: dict[str, str] = {}
     for sign, neighbour in zip(signs, random.sample(network[target], OCCUPIED), strict=True):
@@ -184,22 +185,22 @@ def _placed(target: str, network: Network, n: int, random: Random) -> dict[str, 
 
 
 KEYS = ("unit_id", "action_type", "location")
-SHOWN = 60  # characters of an offender that a reason repeats
+SHOWN = 60  # characters of a wrong value that a message quotes
 
 
 class BadAnswer(ValueError):
-    """An answer that is no list of moves, or a move that cannot be done; the message names the first fault."""
+    """An answer that is not a list of moves, or an impossible move; the message names the first fault."""
 
 
 class Move(NamedTuple):
-    """One order: the unit shall be at the location after the turn."""
+    """An order: the unit is to be at the location after the turn."""
 
     unit: str
     location: str
 
 
 def check(instance: Instance, answer: str) -> AnswerVerdict:
-    """The parts of Unit Movement: "format", "moves", "surrounded"."""
+    """Check the parts "format", "moves" and "surrounded"."""
     problem: MovementProblem = instance.problem
     try:
         moves = read_moves(answer)
@@ -210,22 +211,22 @@ def check(instance: Instance, answer: str) -> AnswerVerdict:
     except BadAnswer as fault:
         return cumulative({"format": "", "moves": str(fault), "surrounded": ""})
     count, enough = Counter(places.values()), held(problem, places.values())
-    there = ", ".join(f"{place} {count[place]}" for place in problem.neighbours)
-    lacking = f"Only {len(enough)} of {SIDES} locations next to {problem.target} have {problem.need} units: {there}"
-    return cumulative({"format": "", "moves": "", "surrounded": "" if len(enough) >= SIDES else lacking})
+    counts = ", ".join(f"{place} {count[place]}" for place in problem.neighbours)
+    reason = f"Only {len(enough)} of {SIDES} locations next to {problem.target} have {problem.need} units: {counts}"
+    return cumulative({"format": "", "moves": "", "surrounded": "" if len(enough) >= SIDES else reason})
 
 
 def read_moves(answer: str) -> list[Move]:
-    """The moves of an answer that is a JSON list and nothing else; a code fence is something else. Raises BadAnswer."""
+    """Read the moves of an answer, which is a JSON list and nothing else, not even a code fence. Raises BadAnswer."""
     # Deep nesting raises RecursionError, and a number of thousands of digits a ValueError that is no JSONDecodeError.
     try:
-        listed = json.loads(answer, object_pairs_hook=_without_duplicates)
+        items = json.loads(answer, object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, json.JSONDecodeError | BadAnswer) else "it cannot be read"
-        raise BadAnswer(f"The answer must be a JSON list and nothing else: {why}") from None
-    if not isinstance(listed, list):
-        raise BadAnswer(f"The answer must be a JSON list, not {_shown(listed)}")
-    return [_move(number, raw) for number, raw in enumerate(listed, 1)]
+        reason = str(error) if isinstance(error, json.JSONDecodeError | BadAnswer) else "it cannot be read"
+        raise BadAnswer(f"The answer must be a JSON list and nothing else: {reason}") from None
+    if not isinstance(items, list):
+        raise BadAnswer(f"The answer must be a JSON list, not {_shown(items)}")
+    return [_move(number, raw) for number, raw in enumerate(items, 1)]
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -237,8 +238,8 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _move(number: int, raw: Any) -> Move:
     if not isinstance(raw, dict) or set(raw) != set(KEYS):
         raise BadAnswer(f"Item {number} must be an object with {', '.join(KEYS)}, not {_shown(raw)}")
-    if odd := next((key for key in KEYS if not isinstance(raw[key], str)), None):
-        raise BadAnswer(f"Item {number}: {odd} must be a text, not {_shown(raw[odd])}")
+    if wrong_key := next((key for key in KEYS if not isinstance(raw[key], str)), None):
+        raise BadAnswer(f"Item {number}: {wrong_key} must be a text, not {_shown(raw[wrong_key])}")
     if raw["action_type"] != "move":
         raise BadAnswer(f"Item {number}: the only action_type is 'move', not {_shown(raw['action_type'])}")
     return Move(raw["unit_id"], raw["location"])
@@ -250,14 +251,14 @@ def _shown(value: Any) -> str:
 
 
 def after(problem: MovementProblem, moves: Iterable[Move]) -> dict[str, str]:
-    """Where each unit is after the turn; one without a move stays. Raises BadAnswer for a move that cannot be done."""
+    """Where each unit is after the turn; a unit without a move stays. Raises BadAnswer for an impossible move."""
     ordered: dict[str, str] = {}
     for unit, location in moves:
         if unit not in problem.units:
             raise BadAnswer(f"There is no unit {_shown(unit)}")
         if location not in problem.network:
             raise BadAnswer(f"{unit} cannot move to {_shown(location)}: there is no such location")
-        # All moves are of one turn: the last order must not silently win.
+        # All moves belong to one turn: the last order must not silently win.
         if unit in ordered:
             raise BadAnswer(f"{unit} has two moves; a unit moves once a turn")
         ordered[unit] = location
@@ -265,15 +266,15 @@ def after(problem: MovementProblem, moves: Iterable[Move]) -> dict[str, str]:
 
 
 def held(problem: MovementProblem, places: Iterable[str]) -> list[str]:
-    """The neighbours of the target with enough units. places: where each unit is."""
+    """The neighbours of the target with enough units. places: the place of each unit."""
     count = Counter(places)
     return [place for place in problem.neighbours if count[place] >= problem.need]
 
 
 def along_edges(instance: Instance, answer: str) -> float:
-    """The share of an answer's moves that go along one edge of the network, in [0, 1]; for analysis, no part of check.
+    """The share of an answer's moves that follow an edge of the network, in [0, 1]. For analysis; `check` ignores it.
 
-    NaN for an answer without moves, or with one that cannot be done.
+    NaN for an answer without moves, or with an impossible one.
     """
     problem: MovementProblem = instance.problem
     try:
@@ -281,8 +282,8 @@ def along_edges(instance: Instance, answer: str) -> float:
         after(problem, moves)
     except BadAnswer:
         return float("nan")
-    near = [move.location in problem.network[problem.units[move.unit]] for move in moves]
-    return sum(near) / len(near) if near else float("nan")
+    follows_edge = [move.location in problem.network[problem.units[move.unit]] for move in moves]
+    return sum(follows_edge) / len(follows_edge) if follows_edge else float("nan")
 
 
 FOLDER = Path(__file__).parent

@@ -1,6 +1,6 @@
-"""The plot of a network of places, like figure A.1: where the units stand at first, and where an answer sends them.
+"""Plots of a Unit Movement problem, like figure A.1: where the units start, and where an answer sends them.
 
-The target is in the middle, neighbours and outer places on rings.
+The target is in the middle; neighbours and outer places are on rings around it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NEAR, FAR = 1.15, 2.4  # radius of the neighbours' ring and of the outer places'
+NEAR, FAR = 1.15, 2.4  # radii of the rings of neighbours and of outer places
 SPREAD = 0.5  # angle between the outer places of a section
-CLEARANCE = 0.34  # of an edge from places that it does not join
+CLEARANCE = 0.34  # desired distance of an edge from places that it does not join
 PUSHES = tuple(side * step / 8 for step in range(20) for side in (1, -1))  # how far an edge's bend may be pushed aside
 
 Sections = Mapping[str, Sequence[str]]
@@ -27,7 +27,7 @@ Edge = tuple[str, str]
 
 
 class Point(NamedTuple):
-    """A place on the page; the target is at (0, 0)."""
+    """A point of the plot; the target is at (0, 0)."""
 
     x: float
     y: float
@@ -39,7 +39,7 @@ class Point(NamedTuple):
 
 
 def around(radius: float, angle: float) -> Point:
-    """The point at an angle, clockwise from the top."""
+    """The point at a radius and an angle, in radians clockwise from the top."""
     return Point(radius * sin(angle), radius * cos(angle))
 
 
@@ -56,90 +56,90 @@ def sections_of(problem: MovementProblem) -> dict[str, tuple[str, ...]]:
 def edges_of(problem: MovementProblem) -> Iterator[Edge]:
     """Each edge once."""
     order = {place: number for number, place in enumerate(problem.network)}
-    for place, beside in problem.network.items():
-        yield from ((place, other) for other in beside if order[place] < order[other])
+    for place, adjacent in problem.network.items():
+        yield from ((place, other) for other in adjacent if order[place] < order[other])
 
 
 def arranged(problem: MovementProblem) -> dict[str, tuple[str, ...]]:
-    """The sections, and the outer places in each, in the order that makes edges between outer places shortest."""
+    """Neighbour -> its outer places, both in the order that makes edges between outer places shortest."""
     sections = sections_of(problem)
     outer = {place for places in sections.values() for place in places}
     edges = [edge for edge in edges_of(problem) if outer.issuperset(edge)]
-    return min(_arrangements(sections), key=lambda each: _length(each, edges))
+    return min(_arrangements(sections), key=lambda arrangement: _length(arrangement, edges))
 
 
 def _arrangements(sections: Sections) -> Iterator[dict[str, tuple[str, ...]]]:
     first, *others = sections
-    for rest in permutations(others):
-        if rest[0] > rest[-1]:
+    for permutation in permutations(others):
+        if permutation[0] > permutation[-1]:
             continue  # the mirror image of another order
-        order = (first, *rest)
+        order = (first, *permutation)
         for inner in product(*(permutations(sections[neighbour]) for neighbour in order)):
             yield dict(zip(order, inner, strict=True))
 
 
 def _length(sections: Sections, edges: Sequence[Edge]) -> int:
-    """How many places the edges span on the outer ring, in all."""
+    """The sum of all edges' lengths, in positions along the outer ring."""
     slot = {place: number for number, place in enumerate(place for places in sections.values() for place in places)}
-    spans = (abs(slot[one] - slot[other]) for one, other in edges)
+    spans = (abs(slot[start] - slot[end]) for start, end in edges)
     return sum(min(span, len(slot) - span) for span in spans)
 
 
 def points_of(problem: MovementProblem, sections: Sections) -> dict[str, Point]:
-    """Place -> point."""
+    """Place -> its point."""
     points = {problem.target: Point(0.0, 0.0)}
     for number, (neighbour, outer) in enumerate(sections.items()):
         angle = 2 * pi * number / len(sections)
         points[neighbour] = around(NEAR, angle)
-        for place, name in enumerate(outer):
-            points[name] = around(FAR, angle + SPREAD * (place - (len(outer) - 1) / 2))
+        for index, name in enumerate(outer):
+            points[name] = around(FAR, angle + SPREAD * (index - (len(outer) - 1) / 2))
     return points
 
 
 def bend(one: Point, other: Point, points: Collection[Point]) -> Point:
-    """The control point of the curve between two places: as straight as it can be while it keeps clear of the others.
+    """The control point of the curve between two places: the straightest curve that keeps its distance from all others.
 
-    Where none does, the one that comes nearest to it.
+    If none does, the one that keeps the largest distance.
     """
     others = [point for point in points if point not in (one, other)]
     middle, across = Point((one.x + other.x) / 2, (one.y + other.y) / 2), Point(one.y - other.y, other.x - one.x)
     length = across.radius
     controls = [Point(middle.x + push * across.x / length, middle.y + push * across.y / length) for push in PUSHES]
-    fits: list[tuple[float, Point]] = []
+    candidates: list[tuple[float, Point]] = []
     for control in controls:
-        fits.append((_clearance(one, control, other, others), control))
-        if fits[-1][0] >= CLEARANCE:
+        candidates.append((_clearance(one, control, other, others), control))
+        if candidates[-1][0] >= CLEARANCE:
             return control
-    return max(fits)[1]
+    return max(candidates)[1]
 
 
 def _clearance(one: Point, control: Point, other: Point, others: Sequence[Point]) -> float:
-    """How near the curve comes to other places, or to leaving the outer ring, where the names are."""
+    """The least distance of the curve from other places, or from leaving the outer ring, where the names are."""
     curve = [_on_curve(one, control, other, number / 24) for number in range(1, 24)]
     inside = CLEARANCE + min(0.0, FAR + 0.06 - max(point.radius for point in curve))
-    return min(inside, *(hypot(point.x - place.x, point.y - place.y) for point in curve for place in others))
+    return min(inside, *(hypot(point.x - obstacle.x, point.y - obstacle.y) for point in curve for obstacle in others))
 
 
 def _on_curve(one: Point, control: Point, other: Point, along: float) -> Point:
-    """The point of a quadratic curve, along: from 0 to 1."""
+    """The point of a quadratic Bézier curve at `along`, from 0 to 1."""
     first, second, third = (1 - along) ** 2, 2 * along * (1 - along), along**2
     return Point(
         first * one.x + second * control.x + third * other.x, first * one.y + second * control.y + third * other.y
     )
 
 
-BEFORE, AFTER = "#0173b2", "#d55e00"  # blue and vermilion of the suite's palette, which everybody tells apart
+BEFORE, AFTER = "#0173b2", "#d55e00"  # blue and vermilion of the suite's palette, distinct for all color vision
 INK, GREY, EDGE, SHADE = "0.15", "0.45", "0.70", "0.96"
 SIZE, SMALL = 10.0, 8.5  # points
 PAPER = "0.98"  # between the page and SHADE
-PLACE, RIM = 0.07, 0.34  # radius of an empty place; from a neighbour to its name
-WIDE, HIGH = FAR + 1.1, FAR + 0.55  # half the page
+PLACE, RIM = 0.07, 0.34  # radius of an empty place; distance from a neighbour to its name
+WIDE, HIGH = FAR + 1.1, FAR + 0.55  # half the plot's width and height
 
 
 def draw(problem: MovementProblem, answer: str | None = None) -> Figure:
-    """The places on rings around the target, and how many units are at each before and after the answer's moves.
+    """Plot the places around the target, and how many units are at each before and after the answer's moves.
 
-    answer: as the checker reads it; None draws the start alone. Raises BadAnswer for moves that cannot be done.
+    answer: as the checker reads it; None plots only the start. Raises BadAnswer for impossible moves.
     """
     import matplotlib.pyplot as plt
 
@@ -169,7 +169,7 @@ def _title(problem: MovementProblem, places: Mapping[str, str] | None) -> str:
 
 
 def _draw_sections(axes: Axes, count: int) -> None:
-    """A pale wedge for each neighbour with its outer places."""
+    """Draw a pale wedge for each neighbour with its outer places."""
     from matplotlib.patches import Wedge
 
     half = 180 / count
@@ -182,22 +182,22 @@ def _draw_edges(axes: Axes, problem: MovementProblem, points: Mapping[str, Point
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    for one, other in (map(points.__getitem__, edge) for edge in edges_of(problem)):
-        curve = Path([one, bend(one, other, points.values()), other], [Path.MOVETO, Path.CURVE3, Path.CURVE3])
+    for start, end in (map(points.__getitem__, edge) for edge in edges_of(problem)):
+        curve = Path([start, bend(start, end, points.values()), end], [Path.MOVETO, Path.CURVE3, Path.CURVE3])
         axes.add_patch(PathPatch(curve, facecolor="none", edgecolor=EDGE, linewidth=1.2, zorder=1))
 
 
 def _draw_moves(axes: Axes, problem: MovementProblem, points: Mapping[str, Point], places: Mapping[str, str]) -> None:
-    """An arrow for the units that go from one place to another, as wide as they are many; dashed if along no edge."""
+    """Draw an arrow for units that move together, wider for more units, and dashed if it follows no edge."""
     from matplotlib.patches import FancyArrowPatch
 
     flows = Counter((problem.units[unit], place) for unit, place in places.items() if problem.units[unit] != place)
     for (start, end), units in flows.items():
         edge = end in problem.network[start]
-        look: dict[str, Any] = {} if edge else {"linestyle": (0, (2.2, 1.6)), "connectionstyle": "arc3,rad=0.12"}
+        style: dict[str, Any] = {} if edge else {"linestyle": (0, (2.2, 1.6)), "connectionstyle": "arc3,rad=0.12"}
         arrow = FancyArrowPatch(
             points[start], points[end], arrowstyle="-|>", mutation_scale=13, color=AFTER, alpha=0.75,
-            linewidth=1.2 + 0.25 * units, shrinkA=22, shrinkB=24, zorder=2, **look,
+            linewidth=1.2 + 0.25 * units, shrinkA=22, shrinkB=24, zorder=2, **style,
         )  # fmt: skip
         axes.add_patch(arrow)
 
@@ -205,25 +205,25 @@ def _draw_moves(axes: Axes, problem: MovementProblem, points: Mapping[str, Point
 def _draw_places(
     axes: Axes, problem: MovementProblem, points: Mapping[str, Point], places: Mapping[str, str] | None
 ) -> None:
-    """A dot for each place, a star for the target, and discs with how many units are there before and after."""
+    """Draw a dot for each place, a star for the target, and discs with the numbers of units before and after."""
     enough = held(problem, places.values()) if places else []
     for place, point in points.items():
         _disc(axes, point, PLACE, "white", GREY)
-        there = _there(problem, place, places)
-        right = point.x - _half(there)  # two discs stand side by side
-        for color, units in there.items():
+        counts = _there(problem, place, places)
+        right = point.x - _half(counts)  # two discs are side by side
+        for color, units in counts.items():
             at, right = Point(right + _radius(units), point.y), right + 2 * _radius(units)
             _disc(axes, at, _radius(units), color, INK if place in enough and color == AFTER else "white")
-            look: dict[str, Any] = {"color": "white", "fontsize": SIZE, "fontweight": "bold"}
-            axes.text(*at, str(units), ha="center", va="center_baseline", zorder=5, **look)
+            style: dict[str, Any] = {"color": "white", "fontsize": SIZE, "fontweight": "bold"}
+            axes.text(*at, str(units), ha="center", va="center_baseline", zorder=5, **style)
     # The target is in the middle; see `points_of`.
     axes.plot(0, 0, marker="*", markersize=26, color=INK, markeredgecolor="white", zorder=4)
 
 
 def _there(problem: MovementProblem, place: str, places: Mapping[str, str] | None) -> dict[str, int]:
-    """Colour -> how many units are at a place before and after, where there are any."""
-    both = {BEFORE: problem.units, AFTER: places or {}}
-    counts = {color: sum(at == place for at in where.values()) for color, where in both.items()}
+    """Colour -> how many units are at a place before and after; zeros are left out."""
+    phases = {BEFORE: problem.units, AFTER: places or {}}
+    counts = {color: sum(at == place for at in unit_places.values()) for color, unit_places in phases.items()}
     return {color: units for color, units in counts.items() if units}
 
 
@@ -233,7 +233,7 @@ def _half(there: Mapping[str, int]) -> float:
 
 
 def _radius(units: int) -> float:
-    """Of a disc; its area grows with the units, and one unit leaves room for its number."""
+    """The radius of a disc. Its area grows with the units, and one unit leaves room for its number."""
     return 0.11 + 0.035 * sqrt(units)
 
 
@@ -248,12 +248,12 @@ def _draw_names(
 ) -> None:
     for place, point in points.items():
         inner = point.radius < (NEAR + FAR) / 2
-        at, side = _name_inside(point) if inner else _name_outside(point, _half(_there(problem, place, places)))
-        _write(axes, at, place, side, fontsize=SIZE, fontweight="bold" if inner else "normal", color=INK)
+        position, side = _name_inside(point) if inner else _name_outside(point, _half(_there(problem, place, places)))
+        _write(axes, position, place, side, fontsize=SIZE, fontweight="bold" if inner else "normal", color=INK)
 
 
 def _name_inside(point: Point) -> tuple[Point, str]:
-    """Where the name of the target or a neighbour stands, and which of its sides is there: where no arrow comes in."""
+    """Position and alignment of the name of the target or a neighbour, where no arrow comes in."""
     if point.radius < NEAR / 2:
         return Point(0.0, -RIM), "center"
     if abs(point.x) < abs(point.y):
@@ -263,7 +263,7 @@ def _name_inside(point: Point) -> tuple[Point, str]:
 
 
 def _name_outside(point: Point, half: float) -> tuple[Point, str]:
-    """The same for an outer place: off the ring. half: the width of the discs there, halved."""
+    """Position and alignment of an outer place's name, off the ring. half: half the width of its discs."""
     if abs(point.x) < 0.3:
         return Point(point.x, point.y + (RIM if point.y > 0 else -RIM)), "center"
     side = 1 if point.x > 0 else -1
@@ -271,17 +271,17 @@ def _name_outside(point: Point, half: float) -> tuple[Point, str]:
 
 
 def _draw_call_signs(axes: Axes, problem: MovementProblem, points: Mapping[str, Point]) -> None:
-    """Under a neighbour's name, how many units of which call sign start in its section."""
+    """Write under a neighbour's name how many units of each call sign start in its section."""
     for neighbour in problem.neighbours:
-        near = (unit for unit, place in problem.units.items() if place in problem.network[neighbour])
-        signs = Counter(unit.rpartition("_")[0] for unit in near)
-        at, side = _name_inside(points[neighbour])
+        section_units = (unit for unit, place in problem.units.items() if place in problem.network[neighbour])
+        signs = Counter(unit.rpartition("_")[0] for unit in section_units)
+        position, side = _name_inside(points[neighbour])
         text = ", ".join(f"{units} × {sign}" for sign, units in signs.items())
-        _write(axes, Point(at.x, at.y - 0.18), text, side, fontsize=SMALL, color=BEFORE)
+        _write(axes, Point(position.x, position.y - 0.18), text, side, fontsize=SMALL, color=BEFORE)
 
 
 def _write(axes: Axes, at: Point, text: str, side: str, **look: Any) -> None:
-    """A text that edges under it leave readable."""
+    """Write a text with an outline, so that edges behind it leave it readable."""
     from matplotlib.patheffects import withStroke
 
     outline = [withStroke(linewidth=3, foreground=PAPER)]
@@ -296,8 +296,8 @@ def _draw_legend(figure: Figure, problem: MovementProblem, moved: bool) -> None:
         return Line2D([], [], marker="o", linestyle="", label=label, markersize=11, color=color,
                       markeredgecolor=rim, markeredgewidth=width)  # fmt: skip
 
-    signs = [disc(BEFORE, "white", "units at the start")]
+    handles = [disc(BEFORE, "white", "units at the start")]
     if moved:
-        signs += [disc(AFTER, "white", "units after the moves"), disc(AFTER, INK, f"{problem.need} or more: held")]
-        signs += [Line2D([], [], color=AFTER, alpha=0.75, linewidth=2.5, label="moves (dashed: along no edge)")]
-    figure.legend(handles=signs, loc="outside lower center", ncols=len(signs), fontsize=SMALL + 0.5, frameon=False)
+        handles += [disc(AFTER, "white", "units after the moves"), disc(AFTER, INK, f"{problem.need} or more: held")]
+        handles += [Line2D([], [], color=AFTER, alpha=0.75, linewidth=2.5, label="moves (dashed: along no edge)")]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=SMALL + 0.5, frameon=False)

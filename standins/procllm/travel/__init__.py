@@ -1,10 +1,10 @@
-"""What answers Travel Planner's prompts offline: the cheapest flight out, the cheapest back, the cheapest room.
+"""Rules for Travel Planner: the cheapest flight out, the cheapest flight back, the cheapest room.
 
-Acting, it reads the trip from the request in its notes, has a program look things up, and keeps one section of notes
-for each piece, of lines "key: value"; of corrupted notes it gets what is left of them and never an exception. Judging,
-it compares the notes' sections with the request. It sees no database there: the verify context holds the effect files
-alone (F), so a wrong number on the right route passes, and of the answer, which D.1 shows beside the problem
-specification only, nothing but the format can be judged.
+When acting, they read the trip from the request in the notes, let a program look things up, and note each piece in a
+section of lines "key: value". From corrupted notes they read what is left, without an exception.
+When judging, they compare the notes' sections with the request. They see no database: the verify context has only the
+effect files (F), so a wrong number on the right route passes. The answer is shown only with the problem specification
+(D.1), so only its format can be judged.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ ANSWER_KEYS = ("departing_flight", "returning_flight", "accommodation")
 
 
 def values(section: str) -> dict[str, str]:
-    """The section's values by key, the last of each."""
+    """The section's values by key; of a repeated key, the last."""
     lines = (line.split(": ", 1) for line in section.split("\n") if ": " in line)
     return {key.strip(): value.strip() for key, value in lines}
 
 
 def trip_section(trip: Trip) -> str:
-    """Everything that the request asks for."""
+    """The section with everything that the request asks for."""
     return _lines(
         {
             "origin": trip.origin,
@@ -59,14 +59,14 @@ def trip_section(trip: Trip) -> str:
 
 
 def trip_fault(section: str, trip: Trip) -> str:
-    """Where the section differs from the request; "" if it says the same."""
+    """The first difference between the section and the request; "" if there is none."""
     noted, asked = values(section), values(trip_section(trip))
     wrong = next((key for key, value in asked.items() if noted.get(key) != value), None)
     return f"The notes say {wrong} {noted.get(wrong)!r}, and the request {asked[wrong]!r}." if wrong else ""
 
 
 def flight_section(trip: Trip, returning: bool, row: Mapping[str, Any]) -> str:
-    """One flight, a row of the tool's."""
+    """The section for a flight, a row of the tool's output."""
     origin, destination, date = trip.route(returning)
     price = row["Price"]
     return _lines(
@@ -82,7 +82,7 @@ def flight_section(trip: Trip, returning: bool, row: Mapping[str, Any]) -> str:
 
 
 def flight_fault(section: str, trip: Trip, returning: bool) -> str:
-    """Why the section is no flight for this trip; "" if it is one, as far as can be seen without the database."""
+    """Why the section is no flight for this trip, as far as this can be seen without the database; "" if it is one."""
     noted = values(section)
     number = noted.get("flight number", "")
     if not FLIGHT_NUMBER.fullmatch(number):
@@ -97,7 +97,7 @@ def flight_fault(section: str, trip: Trip, returning: bool) -> str:
 
 
 def accommodation_section(trip: Trip, row: Mapping[str, Any]) -> str:
-    """One accommodation, a row of the tool's. The name is JSON: it may hold line breaks."""
+    """The section for an accommodation, a row of the tool's output. The name is JSON: it may contain line breaks."""
     return _lines(
         {
             "name": json.dumps(row["NAME"], ensure_ascii=False),
@@ -113,7 +113,7 @@ def accommodation_section(trip: Trip, row: Mapping[str, Any]) -> str:
 
 
 def accommodation_fault(section: str, trip: Trip) -> str:
-    """Why the section is no accommodation for this trip; "" if it is one, as far as can be seen."""
+    """Why the section is no accommodation for this trip, as far as this can be seen; "" if it is one."""
     noted = values(section)
     if not accommodation_name(section):
         return "The notes have no name of an accommodation."
@@ -121,37 +121,37 @@ def accommodation_fault(section: str, trip: Trip) -> str:
         return f"The accommodation is in {noted.get('city')!r}, and it should be in {trip.destination!r}."
     if noted.get("room type") not in ROOM_TYPES[trip.room]:
         return f"The accommodation is of type {noted.get('room type')!r}; asked for is {trip.room or ANY!r}."
-    against = [activity for activity in trip.allows if f"No {activity}" in noted.get("house rules", "")]
-    if against or "house rules" not in noted:
-        return f"The accommodation's house rules do not allow {against[0] if against else 'anything known'}."
+    forbidden = [activity for activity in trip.allows if f"No {activity}" in noted.get("house rules", "")]
+    if forbidden or "house rules" not in noted:
+        return f"The accommodation's house rules do not allow {forbidden[0] if forbidden else 'anything known'}."
     nights, occupancy = (dollars(noted.get(key)) for key in ("minimum nights", "maximum occupancy"))
     price, cost = dollars(noted.get("price a night")), dollars(noted.get("cost"))
     if nights is None or occupancy is None or occupancy < 1 or price is None or cost is None:
         return "The notes do not say for how many nights and people the accommodation is, or what it costs."
     if nights > trip.nights:
         return f"The accommodation is let for {nights:g} nights or more, and the trip has {trip.nights}."
-    right = stay_cost(trip, price, int(occupancy))
-    return "" if cost == right else f"The stay costs ${right:g}, and the notes say ${cost:g}."
+    expected = stay_cost(trip, price, int(occupancy))
+    return "" if cost == expected else f"The stay costs ${expected:g}, and the notes say ${cost:g}."
 
 
 def budget_fault(noted: Mapping[str, str], names: tuple[str, ...], trip: Trip) -> str:
-    """Whether the costs of the sections of these names, as far as they are there, exceed the budget."""
+    """A message if the sections of these names, as far as they exist, cost more than the budget; else ""."""
     total = sum(cost(noted.get(name, "")) for name in names)
     return f"That makes ${total:g} of a budget of ${trip.budget}." if total > trip.budget else ""
 
 
 def cost(section: str) -> float:
-    """What the section's choice costs the party in dollars; 0 where it does not say."""
+    """The cost of the section's choice for the whole party, in dollars; 0 if it states none."""
     return dollars(values(section).get("cost")) or 0.0
 
 
 def flight_number(section: str) -> str:
-    """The flight's number, "" where the section does not say it."""
+    """The flight's number; "" if the section has none."""
     return values(section).get("flight number", "")
 
 
 def accommodation_name(section: str) -> str:
-    """The accommodation's name, "" where the section does not say it."""
+    """The accommodation's name; "" if the section has none."""
     try:
         name = json.loads(values(section).get("name", ""))
     except (ValueError, RecursionError):
@@ -160,9 +160,9 @@ def accommodation_name(section: str) -> str:
 
 
 def dollars(text: str | None) -> float | None:
-    """A number, with or without a dollar sign; None if it is none."""
-    found = re.fullmatch(r"\$?(\d{1,9}(?:\.\d{1,4})?)", text or "")
-    return float(found[1]) if found else None
+    """A number, with or without a dollar sign; None for any other text."""
+    match = re.fullmatch(r"\$?(\d{1,9}(?:\.\d{1,4})?)", text or "")
+    return float(match[1]) if match else None
 
 
 def _lines(entries: Mapping[str, object]) -> str:
@@ -170,7 +170,7 @@ def _lines(entries: Mapping[str, object]) -> str:
 
 
 WHOLE = "answer"
-PIECES = (TRIP, DEPARTING, RETURNING, ACCOMMODATION)  # in the order in which they build on each other
+PIECES = (TRIP, DEPARTING, RETURNING, ACCOMMODATION)  # each piece builds on the earlier ones
 RETURN_WORDS = re.compile(r"\breturn|\binbound\b|\bflights? (?:back|home)\b")
 DEPARTURE_WORDS = re.compile(r"\bdepart|\boutbound\b|\bflights? out\b")
 PLACE_WORDS = re.compile(r"\baccomm?odation|\bhotel|\blodging")
@@ -178,28 +178,28 @@ TRIP_WORDS = re.compile(r"\borigin|\bdestination|\bdates?\b|\bbudget|\bpreferenc
 
 
 class TravelRules:
-    """A `standins.procllm.view.DomainRules`."""
+    """The rules for Travel Planner."""
 
     name = "travel"
 
     def recognises(self, specification: str) -> bool:
-        """The two tools' names are this domain's alone."""
+        """Whether the text names the two tools, which only this domain has."""
         return "Flights.py" in specification and "Accommodations.py" in specification
 
     def act(self, view: View) -> Action:
-        """Make the first piece that the task needs and the notes lack, then verify; start over without a trip."""
+        """Make the first missing piece that the task needs, then verify; start over if the notes have no trip."""
         asked = trip(view.sections.get("request", ""))
         if asked is None:
             return Write(NOTES, "")
         wanted = pieces_of(view.task) or pieces_of(view.effect) or (WHOLE,)
         if view.rejected and any(NONE_FOUND in view.sections.get(piece, "") for piece in PIECES):
-            return Write(NOTES, "")  # there must be something, so the request in the notes must be wrong
+            return Write(NOTES, "")  # every request has a solution, so the request in the notes must be wrong
         for piece in PIECES if WHOLE in wanted else PIECES[: PIECES.index(wanted[-1]) + 1]:
-            if shown := _shown(view, piece, asked):
-                return note(piece, shown)
+            if fitting := _shown(view, piece, asked):
+                return note(piece, fitting)
             section = view.sections.get(piece, "")
             again = not section or (view.rejected and piece in wanted)
-            # That nothing was found is a note, too.
+            # A note that nothing was found is complete as well.
             if again or (NONE_FOUND not in section and piece_fault(section, piece, asked)):
                 return _look_up(piece, asked)
         if WHOLE in wanted and not view.since_verify(f"Write {ANSWER}"):
@@ -207,7 +207,7 @@ class TravelRules:
         return Verify()
 
     def judge(self, effect: str, files: Mapping[str, str]) -> Judgement | None:
-        """Whether the notes' sections, or the answer, are what the effect speaks of."""
+        """Whether the notes' sections, or the answer, are what the effect says."""
         wanted = pieces_of(effect)
         if WHOLE in wanted and ANSWER in files:
             fault = answer_fault(files)
@@ -219,24 +219,24 @@ class TravelRules:
 
 
 def pieces_of(text: str) -> tuple[str, ...]:
-    """What a task or an effect is about, in order: the answer, or pieces of the notes; empty for documents."""
+    """What a task or an effect is about: the answer, or pieces of the notes in order; empty for documents."""
     text = text.lower()
     if "answer" in text:
         return (WHOLE,)
     if "tool" in text:
         return ()
     flights, out, back = "flight" in text, bool(DEPARTURE_WORDS.search(text)), bool(RETURN_WORDS.search(text))
-    about = {
+    mentioned = {
         DEPARTING: flights and (out or not back),
         RETURNING: flights and (back or not out),
         ACCOMMODATION: bool(PLACE_WORDS.search(text)),
     }
-    found = tuple(piece for piece in PIECES if about.get(piece))
-    return found or ((TRIP,) if TRIP_WORDS.search(text) else ())
+    pieces = tuple(piece for piece in PIECES if mentioned.get(piece))
+    return pieces or ((TRIP,) if TRIP_WORDS.search(text) else ())
 
 
 def answer_of(noted: Mapping[str, str]) -> str:
-    """The answer that the notes add up to; an empty value for what was not found."""
+    """The answer according to the notes; a value that was not found is empty."""
     answer = {
         "departing_flight": flight_number(noted[DEPARTING]),
         "returning_flight": flight_number(noted[RETURNING]),
@@ -246,7 +246,7 @@ def answer_of(noted: Mapping[str, str]) -> str:
 
 
 def piece_fault(section: str, piece: str, asked: Trip) -> str:
-    """What is wrong with a piece of the notes; "" if nothing."""
+    """The fault of a piece of the notes; "" if it has none."""
     if piece == TRIP:
         return trip_fault(section, asked)
     if piece == ACCOMMODATION:
@@ -255,13 +255,13 @@ def piece_fault(section: str, piece: str, asked: Trip) -> str:
 
 
 def notes_fault(wanted: tuple[str, ...], files: Mapping[str, str]) -> str:
-    """What is wrong with these pieces of the notes, beside the request; "" if nothing."""
+    """The first fault of these pieces of the notes, compared with the request; "" if there is none."""
     asked, noted = trip(files[REQUEST]), sections(files[NOTES])
     if asked is None:
         return "The request does not say where and when the trip goes, or for how much."
     for piece in wanted:
         if piece == TRIP and TRIP not in noted and trip(noted.get("request", "")) == asked:
-            continue  # the whole request is in the notes: that says the same
+            continue  # the notes hold the whole request instead, which is enough
         if piece not in noted:
             return f"The notes have nothing under {piece!r}."
         if fault := piece_fault(noted[piece], piece, asked):
@@ -270,7 +270,7 @@ def notes_fault(wanted: tuple[str, ...], files: Mapping[str, str]) -> str:
 
 
 def answer_fault(files: Mapping[str, str]) -> str:
-    """What is wrong with the answer: its format, and where the notes are shown, whether it says the same."""
+    """The fault of the answer: its format, or a difference from the notes, if these are shown; "" if there is none."""
     try:
         answer = json.loads(files[ANSWER])
     except (ValueError, RecursionError):
@@ -289,23 +289,23 @@ def answer_fault(files: Mapping[str, str]) -> str:
 
 
 def _shown(view: View, piece: str, asked: Trip) -> str:
-    """The section for the cheapest that fits among what the solver printed just now; "" if nothing there fits."""
+    """The section for the cheapest fitting row that the solver has just printed; "" if none fits."""
     printed = view.output if view.last == f"Read {OUTPUT}" else view.printed
     if not printed or piece == TRIP:
         return ""
     if piece == ACCOMMODATION:
-        found = [accommodation_section(asked, row) for row in accommodations_in(printed)]
+        candidates = [accommodation_section(asked, row) for row in accommodations_in(printed)]
         nothing = NO_ACCOMMODATION in printed
     else:
         returning = piece == RETURNING
-        found = [flight_section(asked, returning, row) for row in flights_in(printed, *asked.route(returning))]
+        candidates = [flight_section(asked, returning, row) for row in flights_in(printed, *asked.route(returning))]
         nothing = no_flight(*asked.route(returning)) in printed
-    fitting = [section for section in found if not piece_fault(section, piece, asked)]
+    fitting = [section for section in candidates if not piece_fault(section, piece, asked)]
     return min(fitting, key=cost) if fitting else NONE_FOUND if nothing else ""
 
 
 def _look_up(piece: str, asked: Trip) -> Action:
-    """Have a program look the piece up; the trip itself is in the request."""
+    """Have a program look up the piece; the trip itself is noted from the request."""
     if piece == TRIP:
         return note(TRIP, trip_section(asked))
     if piece == ACCOMMODATION:

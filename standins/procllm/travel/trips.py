@@ -1,10 +1,11 @@
-"""What a travel request says, read from its prose; programs that look a trip up, and what is read from their output.
+"""A travel request, parsed from its prose; and programs that look up the trip, with parsers of their output.
 
-It reads the request's text and nothing else, so it can misread one; what it then leads to is wrong, and counted so.
-The patterns were made with TravelPlanner's 75 official requests to one city at hand, and all 75 are read right. Of the
-150 to several cities, which were not looked at, 143 are read right in origin, dates, people, budget, room and rules.
+The parser reads only the request's text, so it can misread one; the result is then wrong and counted as wrong. The
+patterns were written with TravelPlanner's 75 official requests to one city at hand, and all 75 are read correctly. Of
+the 150 requests to several cities, which were not inspected, 143 are read correctly in origin, dates, people, budget,
+room and rules.
 
-Words of the request get into a program as Python literals, so that they cannot be anything but text there.
+Words of the request enter a program as Python literals, so that they can be nothing but text there.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ PARTY = (
 ALONE = re.compile(r"\b(?:solo|alone|individual|by myself)\b", re.I)
 PAIR = re.compile(r"\b(?:duo|couple)\b", re.I)
 PLURAL = re.compile(r"\b(?:we|our|us)\b", re.I)
-# What a place must allow, in the words of the database's house rules.
+# What an accommodation must allow, in the words of the database's house rules.
 ACTIVITIES = {
     "smoking": re.compile(r"(?<!non-)(?<!no )\bsmok", re.I),
     "parties": re.compile(r"\bparties\b", re.I),
@@ -50,14 +51,14 @@ ACTIVITIES = {
     "visitors": re.compile(r"\bvisitors?\b", re.I),
     "pets": re.compile(r"\bpets?\b", re.I),
 }
-# The first that fits counts: a room that is not shared is spoken of with the word "shared", too.
+# The first match counts: a request for a room that is not shared contains the word "shared", too.
 ROOMS = {
     "not shared room": re.compile(r"\b(?:not?|non|never)\b[^.]{0,20}\bshare|\bunshared|n't\b[^.]{0,20}\bshare", re.I),
     "entire room": re.compile(r"\bentire\b|\ball to ourselves", re.I),
     "private room": re.compile(r"\bprivate\b", re.I),
     "shared room": re.compile(r"\bshared\b", re.I),
 }
-# The database's room types that each wish fits; "" is no wish.
+# Wish -> the database's room types that fit it; "" is no wish.
 ROOM_TYPES = {
     "": ("Entire home/apt", "Private room", "Shared room"),
     "not shared room": ("Entire home/apt", "Private room"),
@@ -69,8 +70,9 @@ ROOM_TYPES = {
 
 @dataclass(frozen=True)
 class Trip:
-    """What the user wants. Dates are ISO; budget: dollars for all; room: a key of ROOM_TYPES or ""; allows: what the
-    place must allow, keys of ACTIVITIES.
+    """The user's request. Dates are ISO. budget: dollars for all people. room: a key of ROOM_TYPES, "" for any.
+
+    allows: what the accommodation must allow, keys of ACTIVITIES.
     """
 
     origin: str
@@ -88,14 +90,14 @@ class Trip:
         return (datetime.date.fromisoformat(self.returns) - datetime.date.fromisoformat(self.departs)).days
 
     def route(self, returning: bool) -> tuple[str, str, str]:
-        """Origin, destination and date of one of the two flights."""
+        """Origin, destination and date of the flight back, or of the flight out."""
         if returning:
             return self.destination, self.origin, self.returns
         return self.origin, self.destination, self.departs
 
 
 def trip(request: str) -> Trip | None:
-    """The trip that a request asks for; None where it names no two cities, no two dates or no budget."""
+    """Parse a request; None if it does not name two cities, two dates and a budget."""
     cities, dates, budget = _cities(request), _dates(request), BUDGET.search(request)
     if cities is None or dates is None or budget is None:
         return None
@@ -108,13 +110,13 @@ def _cities(request: str) -> tuple[str, str] | None:
     origin = ORIGIN.search(request)
     if origin is None:
         return None
-    others = (found[1] for found in DESTINATION.finditer(request))
+    others = (match[1] for match in DESTINATION.finditer(request))
     destination = next((city for city in others if city != origin[1]), None)
     return (origin[1], destination) if destination else None
 
 
 def _dates(request: str) -> tuple[str, str] | None:
-    """The first two days that are named. A month or year that one of them lacks is the other's."""
+    """The first two days in the request. A month or year that one of them lacks is taken from the other."""
     days = [(m[1] or m[4], int(m[2] or m[3])) for m in DAY.finditer(request)][:2]
     months, year = [month for month, _ in days if month], YEAR.search(request)
     if len(days) < 2 or not months or year is None:
@@ -129,8 +131,8 @@ def _dates(request: str) -> tuple[str, str] | None:
 
 
 def _people(request: str) -> int:
-    """The number of travellers. Where the request does not say it, "we" is two and anything else is one."""
-    stated = next((found[1].lower() for words in PARTY if (found := words.search(request))), "")
+    """The number of travellers. If the request does not state it, "we" means two and anything else one."""
+    stated = next((match[1].lower() for words in PARTY if (match := words.search(request))), "")
     if stated:
         return NUMBERS.get(stated) or max(1, int(stated))
     if ALONE.search(request):
@@ -138,7 +140,7 @@ def _people(request: str) -> int:
     return 2 if PAIR.search(request) or PLURAL.search(request) else 1
 
 
-SHOWN = 5  # rows that a program prints, the cheapest first
+SHOWN = 5  # most rows that a program prints, the cheapest first
 NO_ACCOMMODATION = "There is no accommodation that suits the request."
 
 FLIGHTS = """\
@@ -184,7 +186,7 @@ if not suitable:
 
 
 def flights_program(trip: Trip, returning: bool) -> str:
-    """A program that prints the cheapest flights one way."""
+    """A program that prints the cheapest flights of one direction."""
     origin, destination, date = trip.route(returning)
     return FLIGHTS.format(origin=origin, destination=destination, date=date, shown=SHOWN)
 
@@ -203,33 +205,33 @@ def accommodations_program(trip: Trip) -> str:
 
 
 def flights_in(printed: str, origin: str, destination: str, date: str) -> list[dict[str, Any]]:
-    """The flights of a route and day among the lines that a program printed."""
+    """The flights of a route and day in a program's output."""
     route = {"OriginCityName": origin, "DestCityName": destination, "FlightDate": date}
     return [row for row in _rows(printed, {"Flight Number": str, "Price": int}) if route.items() <= row.items()]
 
 
 def accommodations_in(printed: str) -> list[dict[str, Any]]:
-    """The accommodations among the lines that a program printed."""
+    """The accommodations in a program's output."""
     types = {"NAME": str, "city": str, "room type": str, "house_rules": str, "price": float, "minimum nights": int}
     rows = _rows(printed, types | {"maximum occupancy": int})
     return [row for row in rows if row["maximum occupancy"] > 0]
 
 
 def _rows(printed: str, types: dict[str, type]) -> list[dict[str, Any]]:
-    """The JSON objects among the lines that have these keys with values of these types."""
-    found = []
+    """The lines that are JSON objects with these keys, and values of these types."""
+    rows = []
     for line in printed.split("\n"):
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(row, dict) and all(type(row.get(key)) is kind for key, kind in types.items()):
-            found.append(row)
-    return found
+            rows.append(row)
+    return rows
 
 
 def no_flight(origin: str, destination: str, date: str) -> str:
-    """What the tool says where a route has no flight on a day."""
+    """The tool's message for a route without a flight on a day."""
     return f"There is no flight from {origin} to {destination} on {date}."
 
 

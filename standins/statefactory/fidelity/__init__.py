@@ -1,11 +1,11 @@
-"""How faithful the rules' reading of a world is: F1 of the facts they read against what is true, step for step.
+"""Fidelity of the rules' reading of a world: F1 of the facts that they read against the true facts, step by step.
 
-True are the facts of the simulator (the modules here play its games) about things that the text has named so far and
-that text can tell; what nobody could know yet (the inside of a closed box) does not count against the reader.
+The true facts are the simulator's (the modules here play its games), restricted to things that the text has named so
+far and to what a text can tell. What nobody can know yet (the inside of a closed box) does not count against the rules.
 
-Worlds whose simulator has no such facts have observations read by hand. Their facts were written down from the text
-alone, in the reader's names for attributes and places, by the writer of the rules: the samples test whether texts are
-read right, and are no independent opinion on what is worth noting.
+For worlds whose simulator has no such facts, observations were annotated by hand. The author of the rules wrote these
+facts from the text alone, with the rules' names for attributes and places. So the samples test whether texts are read
+correctly; they are no independent opinion on what is worth noting.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Fact = tuple[str, str, str]  # identity, name of the attribute, value
-UNSEEN = 50_000  # added to the seed of synthetic games: no development data was made from such seeds
+UNSEEN = 50_000  # added to the seed of synthetic games: no such seed was used in development
 SAMPLES = ROOT / "data" / "synthetic"
 NAMES = ("alfworld", "textworld", "blocksworld", "scienceworld", "webshop")
 
 
 class Compared(NamedTuple):
-    """One step: what was read, what is true, and the sentences that no rule understood."""
+    """One step: the facts read, the true facts, and the sentences that no rule understood."""
 
     read: frozenset[Fact]
     true: frozenset[Fact]
@@ -42,7 +42,7 @@ class Compared(NamedTuple):
 
 
 class Fidelity(NamedTuple):
-    """Precision, recall and F1 over all facts of all steps, each in [0, 1]; and what they rest on."""
+    """Precision, recall and F1 over all facts of all steps, each in [0, 1]; and the counts behind them."""
 
     precision: float
     recall: float
@@ -58,20 +58,20 @@ def facts(known: Iterable[Entity]) -> frozenset[Fact]:
 
 
 def fidelity(steps: Sequence[Compared]) -> Fidelity:
-    """The score over steps. Raises ValueError if there are none, or nothing is true."""
-    # Micro-averaged: a fact counts once a step, so long episodes weigh more.
-    right = sum(len(step.read & step.true) for step in steps)
+    """The score over steps. Raises ValueError if there are no steps or no true facts."""
+    # Micro-averaged: a fact counts once in each step, so long episodes weigh more.
+    correct = sum(len(step.read & step.true) for step in steps)
     read, true = (sum(len(getattr(step, side)) for step in steps) for side in ("read", "true"))
     if not true:
         raise ValueError("no step has a true fact: nothing to score the rules against")
     unread = sum(len(step.unparsed) for step in steps)
-    return Fidelity(right / max(1, read), right / true, 2 * right / (read + true), true, len(steps), unread)
+    return Fidelity(correct / max(1, read), correct / true, 2 * correct / (read + true), true, len(steps), unread)
 
 
 def of_scienceworld(folder: Path = SAMPLES) -> Iterator[Compared]:
-    """Observations of every kind, each with the facts known before, from tasks outside the benchmark's 191.
+    """Observations of every kind, with the facts known before, from tasks outside the benchmark's 191.
 
-    Left out on both sides: the air, which is everywhere, and the options of a question back. Raises MissingData.
+    Left out on both sides: the air, which is everywhere, and the options when the world asks back. Raises MissingData.
     """
     for record in _records(folder / "scienceworld_checked.jsonl"):
         known = from_facts((identity, Attribute(name, value)) for identity, name, value in record["before"])
@@ -81,10 +81,10 @@ def of_scienceworld(folder: Path = SAMPLES) -> Iterator[Compared]:
 
 
 def of_webshop(folder: Path = SAMPLES) -> Iterator[Compared]:
-    """The pages of 7 sessions in the synthetic shop, long lists of results cut to two or three products.
+    """The pages of 7 sessions in the synthetic shop, with long lists of results cut to two or three products.
 
-    Of the phrases in products' texts only those that the session's wish asks for count, on both sides; that the reader
-    notes many more is not scored. Raises MissingData.
+    Of the phrases in products' texts, only those that the session's wish asks for count, on both sides. The rules read
+    many more, which are not scored. Raises MissingData.
     """
     known: Entities = ()
     session = None
@@ -92,7 +92,7 @@ def of_webshop(folder: Path = SAMPLES) -> Iterator[Compared]:
         known = known if page["session"] == session else ()
         session = page["session"]
         known, unparsed = webshop.read(known, page["action"], page["observation"])
-        true = {(who, name, value) for who, said in page["state"].items() for name, value in said.items()}
+        true = {(identity, name, value) for identity, values in page["state"].items() for name, value in values.items()}
         phrases = {fact for fact in facts(known) if " " in fact[2] and fact[1] == name_of(fact[2])}
         unasked = {fact for fact in phrases if fact[2] not in page["wanted"]}
         yield Compared(facts(known) - unasked, frozenset(true), unparsed)
@@ -108,7 +108,7 @@ BY_HAND = {"scienceworld": of_scienceworld, "webshop": of_webshop}
 
 
 def compared(name: str, games: int, seed: int = 0) -> Iterator[Compared]:
-    """The steps of so many unseen games of a world, by the expert and at random; or its whole hand-checked sample.
+    """The steps of `games` unseen games of a world, by the expert and at random; or its whole hand-checked sample.
 
     Raises MissingData.
     """
@@ -119,7 +119,7 @@ def compared(name: str, games: int, seed: int = 0) -> Iterator[Compared]:
 
 
 def table(games: int, seed: int, names: Sequence[str] = NAMES) -> pd.DataFrame:
-    """A row a world, with its F1 of facts; a world whose games are not here is left out."""
+    """One row a world, with its F1 of facts; worlds whose games are missing are left out."""
     import pandas as pd
 
     rows = []

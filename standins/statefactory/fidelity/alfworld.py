@@ -1,18 +1,19 @@
-"""ALFWorld's facts as read against the simulator's, on games outside the training split.
+"""Fidelity in ALFWorld: facts read against the simulator's, on games outside the training split.
 
-Games: ALFWorld's two validation splits in turn, or the unseen floor plans of a synthetic seed; of each the expert's
-plan and a random walk. The truth is the engine's PDDL atoms that hold. They are put in words by the reader's own
-functions `placed` and `kind`, so that a preposition ("in cabinet 2" or "on cabinet 2") is never counted as wrong; what
-is where, and in what condition, is the engine's alone. Restricted so:
+Games: ALFWorld's two validation splits in turn, or the unseen floor plans of a synthetic seed; each is played by the
+expert's plan and by a random walk. True are the engine's PDDL atoms that hold. The reader's own functions `placed` and
+`kind` put them in words, so a preposition ("in cabinet 2" or "on cabinet 2") never counts as wrong; where a thing is,
+and in what condition, comes from the engine alone. Restrictions:
 
-- Things count from the observation on that first names them: by their names alone, no sentence is read for that.
-- Where furniture stands ("in the room") counts on neither side: the simulator knows coordinates and no room.
-- A door counts from when an observation made at the furniture names it. A bare "look" names furniture without doors.
-- That a lamp is off, or that the agent holds nothing, is true of everything at first and rarely said: it counts where
-  it is read. Once a lamp was used the simulator takes it for on for good, and so does the text.
+- Things count from the first observation that names them; for that only names are searched, no sentence is read.
+- Where furniture stands ("in the room") counts on neither side: the simulator has coordinates and no room.
+- A door counts once an observation made at the furniture names it. A bare "look" names furniture without doors.
+- That a lamp is off, or that the agent holds nothing, is true at first and rarely said: it counts only if it is read.
+  Once a lamp was used, the simulator takes it to be on for good, and so does the text.
 - Furniture can share a place, and a thing can be in two pieces of furniture (a sink and its basin, a bowl and the shelf
-  below it): then each wording is right, and the one that was read counts.
-- What is so from the start and never said (a released game's tomato that lies cool in the fridge) counts as missed.
+  below it). Then each wording is right, and the one that was read counts.
+- A fact that holds from the start and is never said (in a released game, a tomato that is cool in the fridge) counts as
+  missed.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ CONDITIONS = {
     "issliced": ("shape", "sliced"), "istoggled": ("power", "on"),
 }  # fmt: skip
 
-Right = dict[tuple[str, str], set[str]]  # (identity, attribute) -> the values that are right
+Right = dict[tuple[str, str], set[str]]  # (identity, attribute) -> the right values
 
 
 def compared(games: int, seed: int, data: str = "auto") -> Iterator[Compared]:
-    """Every step of the expert's plan and of a random walk in each game. Raises MissingData where data lacks."""
+    """Every step of the expert's plan and of a random walk in each game. Raises MissingData if the data is missing."""
     with closing(load(data, seed)) as world:
         expert = Expert(world)
         for task in unseen(world, games, seed):
@@ -55,15 +56,15 @@ def compared(games: int, seed: int, data: str = "auto") -> Iterator[Compared]:
 
 
 def unseen(world: AlfWorld, games: int, seed: int) -> list[HouseholdTask]:
-    """So many games at random, half of them of each split where there are two."""
+    """Random games, half of them from each split if there are two."""
     chance, splits = Random(f"alfworld {seed}"), SPLITS[world.data]
     pools = [chance.sample(world.tasks(split), len(world.tasks(split))) for split in splits]
-    drawn = [task for tasks in zip(*pools, strict=False) for task in tasks]
-    return drawn[:games]
+    sampled = [task for tasks in zip(*pools, strict=False) for task in tasks]
+    return sampled[:games]
 
 
 def _episode(world: AlfWorld, task: HouseholdTask, actions: list[str | None], seed: int) -> Iterator[Compared]:
-    """None stands for a random action."""
+    """Play an episode; an action None is sampled."""
     engine, chance = package("worlds.alfworld.engine").FastPddlEnv(), Random(f"{task.id} {seed}")
     with closing(engine):
         game = named(engine)
@@ -74,7 +75,7 @@ def _episode(world: AlfWorld, task: HouseholdTask, actions: list[str | None], se
         for following in [*actions, ""]:
             reading = language.read(known, action, state["feedback"])
             known = reading.known
-            # "in the room" is what a first look around tells; the simulator has no fact for it.
+            # "in the room" comes from a first look around; the simulator has no fact for it.
             read = frozenset(fact for fact in facts(known) if fact[2] != "in the room")
             yield Compared(read, simulator.true(action, state["feedback"], read), reading.unparsed)
             action = following if following is not None else chance.choice(state["admissible_commands"])
@@ -83,18 +84,18 @@ def _episode(world: AlfWorld, task: HouseholdTask, actions: list[str | None], se
 
 
 class Simulator:
-    """The simulator's state in words, of what the text has named so far. Made when a game was reset."""
+    """The simulator's state in words, restricted to what the text has named so far. Created after a game's reset."""
 
     def __init__(self, engine: Any, rules: Rules, task: HouseholdTask) -> None:
         module = package("worlds.alfworld.engine")
-        # The engine's own record of the atoms that hold; to list them, its library takes as long as to play.
+        # The engine's own record of the atoms that hold; its library takes as long to list them as to play.
         self._atoms = engine._facts
         self._names = _names(module.entities(module.grounded(rules.domain, task.problem)))
         self._seen: set[str] = set()
         self._doors: set[str] = set()
 
     def true(self, action: str, observation: str, read: frozenset[Fact]) -> frozenset[Fact]:
-        """The facts that hold now. read: to choose among several right wordings."""
+        """The facts that hold now. read: decides among several right wordings."""
         seen_now = set(re.findall(r"[a-z]+ \d+", observation)) & set(self._names.values())
         self._seen |= seen_now
         if action != "look":
@@ -105,7 +106,7 @@ class Simulator:
                          if (key[1], value) not in UNSAID or (*key, value) in read)  # fmt: skip
 
     def held(self, predicate: str) -> list[tuple[str, ...]]:
-        """The entities of each atom of a predicate that holds, by their names in the text where they have one."""
+        """The entities of each atom of a predicate that holds, by their names in the text if they have one."""
         return [tuple(self._names.get(entity, entity) for entity in atom) for atom in self._atoms.sorted(predicate)]
 
     def _furniture_here(self) -> set[str]:
@@ -141,8 +142,8 @@ class Simulator:
 
 
 def _names(entities: Mapping[str, Any]) -> dict[str, str]:
-    """ALFWorld's names of things and furniture, "apple 1", by their ids."""
+    """ALFWorld's names of things and furniture ("apple 1"), by their ids."""
     Demangler = package("alfworld.agents.utils.misc").Demangler  # noqa: N806
     demangler = Demangler(game_infos=entities, shuffle=False)
-    return {name: demangler.demangle_alfred_name(name) for name, about in entities.items()
-            if about.type in ("object", "receptacle")}  # fmt: skip
+    return {name: demangler.demangle_alfred_name(name) for name, info in entities.items()
+            if info.type in ("object", "receptacle")}  # fmt: skip

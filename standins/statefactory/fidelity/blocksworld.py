@@ -1,7 +1,8 @@
-"""BlocksWorld: what the rules read, against the simulator's own state. Nothing is left out: the text tells everything.
+"""Fidelity in BlocksWorld: facts read against the simulator's state. Nothing is left out: the text tells everything.
 
-Every problem is played by the planner's plan and then by seeded random actions. True are the simulator's facts: on, on
-the table and holding as a block's position; clear, and of the other standing blocks covered; what the hand has.
+Every problem is played by the planner's plan and then by seeded random actions. True are the simulator's facts: "on",
+"on the table" and "holding" as a block's position; "clear", and "covered" for the other blocks in towers; and the
+content of the hand.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ RANDOM_STEPS = 20
 
 
 def compared(games: int, seed: int = 0) -> Iterator[Compared]:
-    """The steps of so many problems of 3 to 6 blocks, of a seed of their own."""
+    """The steps of `games` problems of 3 to 6 blocks, from seeds that are used for nothing else."""
     with load("synthetic", UNSEEN + seed, count=games) as world:
         expert = Expert(world)
         for number, task in enumerate(world.tasks("test")):
@@ -30,12 +31,12 @@ def compared(games: int, seed: int = 0) -> Iterator[Compared]:
 def _played(
     world: BlocksWorld, task: BlocksTask, actions: Sequence[str | None], random: Random | None = None
 ) -> Iterator[Compared]:
-    """A problem's steps; the simulator is followed beside. None stands for a random action."""
+    """The steps of a problem, with the simulator's state in parallel. An action None is sampled."""
     step, state = world.reset(task), task.problem.start
     reading = blocksworld.read((), "", step.text)
     yield Compared(facts(reading.known), true(state), reading.unparsed)
     for planned in actions:
-        # Now and then one that is refused.
+        # "open the box" is always refused.
         action = random.choice((*step.actions, "open the box")) if random else planned or ""
         step, move = world.step(action), read_action(action, state.blocks)
         state = state.after(move) if move in state.actions() else state
@@ -44,7 +45,7 @@ def _played(
 
 
 def true(state: State) -> frozenset[Fact]:
-    """All that holds, in the words of the rules."""
+    """Everything that holds, in the words of the rules."""
     return frozenset(_true(state))
 
 

@@ -1,17 +1,18 @@
-"""TextWorld: what the rules read, against the facts that TextWorld keeps of a game beside its text.
+"""Fidelity in TextWorld: facts read against the facts that TextWorld keeps of a game.
 
 Every game is played from its first room by the expert and then by seeded random actions. True are the package's facts,
 restricted to what the text can have told so far:
 
-* portable things, once they were listed: in a room that was described (on its floor, on a supporter or in an open
-  container), in a container that was opened or examined, or in an inventory; or once they were moved: where they are,
-  the place they were last taken from, and of foods whether they were eaten;
-* foods, once they were listed or processed: how they were cooked and cut, which their name in a list tells ("raw" is
-  printed only of those that cannot be eaten raw);
-* containers, supporters and doors of rooms that were described: where they are, a door as seen from the room that was
-  described last; whether they are open once a description, an examination or an action told, which a description
-  without the word does not of what is shut; whether they are locked once "locked" was printed or a lock was turned;
-* rooms that one was in, how each lies to the one from which it was first entered, and its exits without doors.
+* Portable things, once they were listed: in a described room (on its floor, on a supporter or in an open container), in
+  a container that was opened or examined, or in an inventory; or once they were moved. Facts: where they are, the place
+  they were last taken from, and for foods whether they were eaten.
+* Foods, once they were listed or processed: how they were cooked and cut, which their name in a list tells ("raw" is
+  printed only for foods that cannot be eaten raw).
+* Containers, supporters and doors of described rooms: where they are, a door as seen from the room that was described
+  last; whether they are open, once a description, an examination or an action told it (a description without the word
+  does not tell that something is shut); whether they are locked, once "locked" was printed or a lock was turned.
+* Rooms in which the player was, how each lies relative to the room from which it was first entered, and its exits
+  without doors.
 
 Left out on both sides, since no fact of the package corresponds: that the cookbook was read, the recipe's page, and
 that the meal was prepared.
@@ -38,7 +39,7 @@ Arguments = tuple[str, ...]
 
 
 def compared(games: int, seed: int = 0) -> Iterator[Compared]:
-    """The steps of the quests of a seed of their own."""
+    """The steps of quests from seeds that are used for nothing else."""
     with load("synthetic", UNSEEN + seed, games={"test": games}) as world:
         for number, task in enumerate(world.tasks("test")):
             yield from played(task, expert_actions(task), 0)
@@ -52,12 +53,12 @@ def expert_actions(task: QuestTask) -> Sequence[str]:
 
 
 def played(task: QuestTask, plan: Iterable[str], steps: int, random: Random | None = None) -> Iterator[Compared]:
-    """One game: a plan, then so many random actions; ends when the game does."""
+    """One game: a plan, then up to `steps` steps with random actions; ends with the game."""
     from worlds.textworld.engine import game_words, start
     from worlds.textworld.games import compiled
 
     env = start(compiled(task), "facts", "admissible_commands", "won", "lost")
-    read, told, plan = named("textworld").read, Told(), iter(plan)
+    read, knowable, plan = named("textworld").read, Told(), iter(plan)
     known: Entities = ()
     try:
         state, action = env.reset(), ""
@@ -65,10 +66,10 @@ def played(task: QuestTask, plan: Iterable[str], steps: int, random: Random | No
             text = game_words(state["feedback"])
             reading = read(known, action, text)
             known = reading.known
-            # The truth is limited to what the text can have told: a closed chest's content is no miss of the reader's.
-            told.see(action, text, Simulated(state["facts"]))
+            # Limited to what the text can have told: the content of a closed chest is not a miss of the reader.
+            knowable.see(action, text, Simulated(state["facts"]))
             stated = {fact for fact in facts(known) if fact[1] not in NO_FACTS}
-            yield Compared(frozenset(stated), told.true(), reading.unparsed)
+            yield Compared(frozenset(stated), knowable.true(), reading.unparsed)
             action = next(plan, "")
             if random and not action and step < steps:
                 action = random.choice(state["admissible_commands"])
@@ -101,7 +102,7 @@ class Simulated:
         return next(room for thing, room in self.all("at") if thing == "p")
 
     def location(self, thing: str) -> str | None:
-        """Where a portable thing is, in the words of the rules."""
+        """The location of a portable thing, in the words of the rules."""
         for predicate, words in (("in", "in the {}"), ("on", "on the {}"), ("at", "on the floor of the {}")):
             for other, place in self.all(predicate):
                 if other == thing:
@@ -112,13 +113,13 @@ class Simulated:
         return {thing for predicate in ("in", "on") for thing, place in self.all(predicate) if place == holder}
 
     def exits(self, room: str) -> dict[str, str]:
-        """The directions that lead out of a room, and where to."""
-        return {d: there for d in DIRECTIONS for there, here in self.all(f"{d}_of") if here == room}
+        """Direction -> the room in that direction."""
+        return {d: neighbour for d in DIRECTIONS for neighbour, here in self.all(f"{d}_of") if here == room}
 
     def doors(self, room: str) -> dict[str, str]:
-        """The doors of a room, and in which direction each is."""
-        leads = {there: direction for direction, there in self.exits(room).items()}
-        return {door: leads[there] for here, door, there in self.all("link") if here == room and there in leads}
+        """Door of a room -> its direction."""
+        exit_to = {other: direction for direction, other in self.exits(room).items()}
+        return {door: exit_to[other] for here, door, other in self.all("link") if here == room and other in exit_to}
 
 
 class Told:
@@ -126,7 +127,7 @@ class Told:
 
     def __init__(self) -> None:
         self._now: Simulated = Simulated(())
-        self._listed: set[str] = set()  # portable things in sight, and those that were processed
+        self._listed: set[str] = set()  # portable things that were in sight or processed
         self._moved: set[str] = set()
         self._states: set[str] = set()
         self._locks: set[str] = set()
@@ -135,7 +136,7 @@ class Told:
         self._rooms: dict[str, str | None] = {}
 
     def see(self, action: str, text: str, now: Simulated) -> None:
-        """Take note of a step: the action, the answer, and the facts after it."""
+        """Record a step: the action, the answer, and the facts after it."""
         before, self._now = self._now, now
         words = text[text.find("-= ") :] if "-= " in text else text
         if "-= " in text:
@@ -146,31 +147,31 @@ class Told:
             self._move(before)
 
     def true(self) -> frozenset[Fact]:
-        """The facts of this moment that can be known."""
+        """The facts at this moment that can be known."""
         return frozenset((*self._of_things(), *self._of_holders(), *self._of_rooms()))
 
     def _describe(self, before: Simulated, action: str, words: str) -> None:
-        """A room's description names all that is in sight."""
+        """Record a room's description, which names everything in sight."""
         now, room = self._now, self._now.room
         direction = action.removeprefix("go ")
         moved = direction in DIRECTIONS and before.all("at") and before.room != room
         self._rooms.setdefault(room, f"{direction} of the {before.room}" if moved else None)
         for holder in {thing for thing, place in now.all("at") if place == room} - now.portable - {"p"}:
             self._places[holder] = f"in the {room}"
-            shown = re.search(rf"\b(closed|locked) (?:[\w-]+ looking )?{re.escape(holder)}\b", words)
-            if shown or now.holds("open", holder):
+            stated_state = re.search(rf"\b(closed|locked) (?:[\w-]+ looking )?{re.escape(holder)}\b", words)
+            if stated_state or now.holds("open", holder):
                 self._states.add(holder)
-            if shown and shown[1] == "locked":
+            if stated_state and stated_state[1] == "locked":
                 self._locks.add(holder)
             if not self._shut(holder):
                 self._listed |= now.inside(holder)
         self._listed |= {thing for thing, place in now.all("at") if place == room} & now.portable
-        for door, where in now.doors(room).items():
-            self._places[door] = f"{where} of the {room}"
+        for door, direction_of_door in now.doors(room).items():
+            self._places[door] = f"{direction_of_door} of the {room}"
             self._states.add(door)
 
     def _move(self, before: Simulated) -> None:
-        """What this step took, put down or changed."""
+        """Record what this step took, put down or changed."""
         now = self._now
         self._moved |= now.inside("i") ^ before.inside("i")
         for thing in now.inside("i") - before.inside("i"):
@@ -180,7 +181,7 @@ class Told:
         self._listed |= set(changed)
 
     def _turn(self, before: Simulated) -> None:
-        """What was opened, closed, unlocked or locked by this step."""
+        """Record what this step opened, closed, unlocked or locked."""
         for holder in self._places:
             was, now = (_turned(simulated, holder) for simulated in (before, self._now))
             if was and now and was != now:

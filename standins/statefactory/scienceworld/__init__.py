@@ -1,12 +1,12 @@
-"""The language of ScienceWorld (Wang et al., EMNLP 2022), read by rules.
+"""ScienceWorld's language (Wang et al., EMNLP 2022), read by rules.
 
-A thing has a `location` from the nearest holder outwards ("in metal pot on stove"), the `room` that this is in, and
-what else its descriptions tell, each attribute named by one word. What the agent once focused on stays "focused on":
-tasks ask for several in turn. The attribute `alias` is bookkeeping and no goal asks for it: the agent may call "common
-toad" what the world calls "frog egg" when it is focused on, and later sentences repeat the agent's word.
+A thing has a `location`, from the nearest holder outwards ("in metal pot on stove"), the `room` of that location, and
+what else its descriptions say; an attribute's name is one word. A thing that the agent once focused on stays "focused
+on": tasks ask for several in turn. The attribute `alias` is bookkeeping, and no goal asks for it: when focusing, the
+agent may say "common toad" for what the world calls "frog egg", and later sentences repeat the agent's word.
 
-The rules were written on plays of the package's development split and of train variations. Of the benchmark one goal
-of each type and the forms of its sentences, with the names masked, were seen.
+The rules were written on plays of the package's development split and of train variations. From the benchmark, one goal
+of each type and the forms of its sentences, with masked names, were seen.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from statefactory.state import Attribute, Entity, from_facts
 
 POINTS = ("terminal-1", "terminal-2", "anode", "cathode")
 PLANT_STAGE_COUNT = 4  # the task gives no number
-# Kinds whose members text tells. It does not tell which animal lives longest, which plane is steeper or which box a
-# trait calls for: a goal that took the agent's choice for the right one would reward any choice.
+# Kinds whose members a text reveals. It does not reveal which animal lives longest, which plane is steeper or which box
+# a trait calls for: a goal that took the agent's choice for the right one would reward any choice.
 KINDS = re.compile(r"(?:living thing|non-living thing|animal|plant)|intermediate .* paint|.+ in life stage \d")
 POWER_SOURCES = {
     "renewable power source": ("solar panel", "wind generator"),
@@ -33,17 +33,17 @@ POWER_SOURCES = {
 _DISCONNECTING = re.compile(r"\(disconnecting ([^()\n]*(?:\([^()\n]*\))?)\)\s*")
 _STAGE = re.compile(r"(.+?)( plant)? in life stage (\d)")
 _COUNT = re.compile(r"focus on the (\d+) life stages")
-# The order of the stages of a life, as descriptions word them.
+# The order of the life stages, in the words of descriptions.
 ANIMAL_STAGES = {
     "egg": 1, "hatchling": 2, "baby": 2, "tadpole": 2, "caterpillar": 2, "juvenile": 3, "pupa": 3, "adult": 4,
 }  # fmt: skip
 PLANT_STAGES = {"seed": 1, "seedling": 2, "adult": 3, "reproducing": 4}
-NAMED_BY_STAGE = ("tadpole", "caterpillar")  # their names do not say of which animal
-# Plants and animals are called so at the end of a name: a flower pot is no flower, a bee hive is no bee.
+NAMED_BY_STAGE = ("tadpole", "caterpillar")  # these names do not state the animal
+# A name ends in the plant's or animal's kind: a flower pot is no flower, a bee hive is no bee.
 _PLANT = pattern(FILE, r"(?:.+ )?\b(?:PLANT)\b(?: \d+)?")
 _ANIMAL = pattern(FILE, r"(?:baby|hatchling|juvenile|adult) .+|(?:.+ )?(?:ANIMAL)(?: \d+)?")
 _FOCUS = re.compile(r"You focus on the (.+)\.")
-_LIQUID = re.compile(r"water|mercury|unknown .*")  # what need not be solid where no phase is named
+_LIQUID = re.compile(r"water|mercury|unknown .*")  # substances that may not be solid if no phase is stated
 _DEGREES = re.compile(r"the thermometer measures a temperature of (-?[\d.]+) degrees celsius")
 _CASES = re.compile(
     r"If (?:the )?(.+?) temperature is (above|below) (-?[\d.]+) degrees celsius, place it in the (.+?)\."
@@ -72,7 +72,7 @@ def read(known: Sequence[Entity], action: str, observation: str) -> Reading:
 
 
 def blueprint(goal: str) -> Entities:
-    """The goal state: the final facts of each milestone that the task names. Raises ValueError for another world's."""
+    """The goal state: the final facts of each milestone in the task. Raises ValueError for another world's task."""
     wanted = goal_of(goal)
     if wanted is None:
         raise ValueError(f"not a task of ScienceWorld: {goal[:80]!r}")
@@ -80,7 +80,7 @@ def blueprint(goal: str) -> Entities:
 
 
 def goal_of(text: str) -> Entities | None:
-    """The goal state of a task description; None if it is not in ScienceWorld's words."""
+    """The goal state of a task description; None if its words are not ScienceWorld's."""
     reading = first(forms(FILE, "goals"), text)
     if reading is None:
         return None
@@ -94,26 +94,26 @@ def goal_of(text: str) -> Entities | None:
 
 
 def relevant(goal: str, known: Sequence[Entity]) -> Entities:
-    """The agent, what the task names or clearly implies, what was focused on, and what these are in.
+    """The agent, what the task names or clearly implies, what was focused on, and the holders of all these.
 
-    Terminals are left out where no task is about electricity.
+    Terminals are left out unless the task is about electricity.
     """
     memory = Memory(known)
     kinds = [pattern(FILE, kind["things"]) for kind in sections(FILE)["kinds"] if re.search(kind["words"], goal)]
     ingredients = ", ".join(filter(None, (entity.value("ingredients") for entity in known)))
     words = f" {goal.lower()} "
     chosen = {e.identity for e in known if _matters(e, words, kinds, ingredients)}
-    # What a thing is in tells where it is: a holder is kept with it.
+    # The holder of a thing says where it is, so it is relevant too.
     chosen |= {holder for identity in tuple(chosen) for holder in memory.holders(identity)}
-    left = (_without_points(e, goal) for e in known if e.identity in chosen)
-    return tuple(entity for entity in left if entity.attributes)
+    entities = (_without_points(e, goal) for e in known if e.identity in chosen)
+    return tuple(entity for entity in entities if entity.attributes)
 
 
 def _matters(entity: Entity, goal: str, kinds: list[re.Pattern[str]], ingredients: str) -> bool:
     name = plain(entity.identity)
     if name == AGENT or entity.value("focus") or entity.value("origin"):
         return True
-    # Rooms and doors are ways there, and no part of what a task asks for (Table 10: plans are no goals).
+    # Rooms and doors only lead to things, and are not part of what a task asks for (Table 10: plans are no goals).
     if name in ROOMS or name.startswith("door to "):
         return False
     named = re.search(rf"\b{re.escape(name.lower())}s?\b", goal) is not None
@@ -125,21 +125,21 @@ def _matters(entity: Entity, goal: str, kinds: list[re.Pattern[str]], ingredient
 def _without_points(entity: Entity, goal: str) -> Entity:
     if "electrical" in goal:
         return entity
-    left: tuple[Attribute, ...] = tuple(a for a in entity.attributes if a.name not in POINTS)
-    return entity if len(left) == len(entity.attributes) else Entity(entity.identity, left)
+    attributes: tuple[Attribute, ...] = tuple(a for a in entity.attributes if a.name not in POINTS)
+    return entity if len(attributes) == len(entity.attributes) else Entity(entity.identity, attributes)
 
 
 def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], observation: str) -> Entities:
-    """The goal with kinds replaced by the very things, as the observation shows them.
+    """The goal with kinds replaced by the things themselves, as the observation shows them.
 
-    A kind that is to be focused on becomes the thing that the agent focuses on, milestone by milestone, if that is of
-    the kind by what text tells: an animal for an animal, a paint mixed on the way to the final one, the life stage of
-    the turtle that is due. No text tells which animal lives longest, which inclined plane is steepest or which box a
-    trait calls for: these stay as the task words them, or any choice of the agent's would count as the right one.
+    A kind that must be focused on becomes the thing on which the agent focuses, milestone by milestone, if the text
+    shows that it is of the kind: an animal for an animal, a paint mixed on the way to the final one, the next life
+    stage of the turtle. No text reveals which animal lives longest, which inclined plane is steepest or which box a
+    trait calls for. These stay as in the task; otherwise any choice of the agent would count as the right one.
 
     A "renewable power source" becomes the first of its kind that is seen. "in red box or green box" becomes one of them
-    when the thermometer says which, and so does the box of a melting point; where an experiment decides that no
-    sentence tells the outcome of (conductivity), it stays.
+    when the thermometer decides it, and so does the box of a melting point. It stays if the decision depends on an
+    experiment whose outcome no sentence tells (conductivity).
     """
     focused = _focused(goal, tuple(wanted), state, observation)
     if not _DEGREES.fullmatch(observation.strip()):
@@ -148,20 +148,20 @@ def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], obser
 
 
 def _focused(goal: str, wanted: Entities, state: Sequence[Entity], observation: str) -> Entities:
-    """The next kind that waits for a focus becomes what was just focused on, if that can be of the kind."""
+    """The next kind that waits for a focus becomes what was just focused on, if that may be of the kind."""
     match = _FOCUS.fullmatch(observation.strip())
     if not match:
         return wanted
-    # The answer may put more words before the thing's own name.
+    # The answer may have more words before the thing's own name.
     focus = f" {match[1]}"
     focused = [e for e in state if e.value("focus") == FOCUSED and focus.endswith(f" {plain(e.identity)}")]
-    taken = {e.identity for e in wanted}
-    new = next((e for e in reversed(focused) if e.identity not in taken), None)
+    in_goal = {e.identity for e in wanted}
+    new = next((e for e in reversed(focused) if e.identity not in in_goal), None)
     waiting = next((e.identity for e in wanted if KINDS.fullmatch(e.identity) and e.value("focus")), None)
     if new is None or waiting is None or _named(goal, wanted, match[1]):
         return wanted
     if staged := _STAGE.fullmatch(waiting):
-        fits = _is_due(new, staged, goal, [e for e in focused if e.identity in taken])
+        fits = _is_due(new, staged, goal, [e for e in focused if e.identity in in_goal])
     else:
         fits = _can_be(new, waiting, wanted)
     if not fits:
@@ -170,22 +170,22 @@ def _focused(goal: str, wanted: Entities, state: Sequence[Entity], observation: 
 
 
 def _named(goal: str, wanted: Entities, name: str) -> bool:
-    """Whether the thing focused on is one that the task names itself."""
+    """Whether the task itself names the thing focused on."""
     return name in goal and any(e.identity == name for e in wanted)
 
 
 def _can_be(thing: Entity, kind: str, wanted: Entities) -> bool:
-    """Whether a thing is of the kind, by its name, by what is known of it and by what else is wanted."""
+    """Whether a thing may be of the kind, by its name, by what is known about it and by what else is wanted."""
     name = plain(thing.identity)
     if kind.endswith(" paint"):
-        # A tertiary colour is named after the secondary one that it is mixed from: "violet-red".
+        # A tertiary colour contains the name of the secondary one in its mixture: "violet-red".
         final = {word for e in wanted if e.value("origin") == CREATED for word in _colors(e.identity)}
         return thing.value("origin") == CREATED and name.endswith(" paint") and final.issuperset(_colors(name))
     return kind in _kinds(name)
 
 
 def _colors(paint: str) -> set[str]:
-    """The colours that a paint's name is made of."""
+    """The colours in a paint's name."""
     return set(paint.removesuffix(" paint").split("-"))
 
 
@@ -196,14 +196,14 @@ def _is_due(thing: Entity, staged: re.Match[str], goal: str, earlier: Sequence[E
         return False
     stages = PLANT_STAGES if staged[2] else ANIMAL_STAGES
     stage, *before = (stages.get(e.value("stage") or "", 0) for e in (thing, *earlier))
-    # A species of fewer stages leaves some out: a bear has no egg.
+    # A species with fewer stages skips some: a bear has no egg.
     count = _COUNT.search(goal)
     spare = len(set(stages.values())) - (int(count[1]) if count else len(stages))
     return number <= stage <= number + spare and stage > max(before, default=0)
 
 
 def _kinds(name: str) -> tuple[str, ...]:
-    """The kinds that a thing called so is of, among those that tasks ask to find."""
+    """The kinds of a thing of this name, among those that tasks ask to find."""
     if name == AGENT or name in ROOMS:
         return ()
     if _PLANT.fullmatch(name):
@@ -214,14 +214,14 @@ def _kinds(name: str) -> tuple[str, ...]:
 
 
 def _sourced(wanted: Entities, state: Sequence[Entity]) -> Entities:
-    """A power source of a kind becomes the first one of the kind that is known."""
+    """A kind of power source becomes the first known source of that kind."""
     seen = [e.identity for e in state]
     sources = {kind: next((i for i in seen if plain(i) in names), kind) for kind, names in POWER_SOURCES.items()}
     return tuple(Entity(sources.get(e.identity, e.identity), e.attributes) for e in wanted)
 
 
 def _measured(goal: str, wanted: Entities, state: Sequence[Entity]) -> Entities:
-    """The box that a thing belongs in is decided once its temperature was measured."""
+    """The box for a thing is decided once its temperature was measured."""
     for name, side, limit, box in _CASES.findall(goal):
         degrees = next((_number(e.value("temperature")) for e in state if plain(e.identity) == name), None)
         if degrees is not None and (degrees > float(limit)) == (side == "above"):
@@ -230,7 +230,7 @@ def _measured(goal: str, wanted: Entities, state: Sequence[Entity]) -> Entities:
 
 
 def _melted(goal: str, wanted: Entities, state: Sequence[Entity]) -> Entities:
-    """The box to focus on is decided by a substance that is solid above the limit, or liquid below it."""
+    """The box to focus on is decided once the substance is solid above the limit, or liquid below it."""
     cases = _MELTS.findall(goal)
     for name, side, limit, box in cases:
         known = next((e for e in state if plain(e.identity) == name), None)

@@ -1,4 +1,4 @@
-"""The grammar of ScienceWorld's descriptions: one thing with what is on or in it, and lists of such things.
+"""Parser of ScienceWorld's descriptions: a thing with what is on or in it, and lists of such things.
 
 a table. On the table is: a bowl (containing a red apple, bread), a switch, which is off.
 """
@@ -12,16 +12,16 @@ from pathlib import Path
 from standins.statefactory.forms import first, forms, pattern, sections
 
 FILE = Path(__file__).with_name("forms.yaml")
-DEPTH = 40  # deeper nesting is no description that the world writes
+DEPTH = 40  # the world writes no description with deeper nesting
 
 
 class NoDescription(ValueError):
-    """A text is no description of a thing."""
+    """A text that does not describe a thing."""
 
 
 @dataclass
 class Thing:
-    """Something described. inside: (preposition, thing) for what it holds, None where the text does not say."""
+    """A described thing. inside: (preposition, thing) for each thing that it holds; None if the text does not say."""
 
     name: str
     facts: dict[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ _CONTAINING = re.compile(r",?(?: with)? \(containing ")
 _ON_OR_IN = re.compile(r"\.? ?(On|In|Inside) the [^,.()\n:]+? (?:is|you see): ?\n?\t?")
 _ON_PLANE = re.compile(r", with: ")
 
-# What may follow a name, and the attribute that its group is a value of.
+# (pattern of a phrase after a name, attribute whose value its group is)
 _PROPERTIES = [
     (pattern(FILE, form), name) for name, patterns in sections(FILE)["properties"].items() for form in patterns
 ]
@@ -44,24 +44,24 @@ _POWER = {"activated": "on", "deactivated": "off"}
 
 
 def things(text: str) -> list[tuple[str, Thing]]:
-    """All things of a list that fills the text. Raises NoDescription."""
+    """All things in a list that fills the text. Raises NoDescription."""
     reader = _Reader(text.strip())
-    listed = reader.items("in")
+    pairs = reader.items("in")
     if reader.rest().strip(" ."):
         raise NoDescription(reader.rest())
-    return listed
+    return pairs
 
 
 def thing(text: str) -> Thing:
-    """The one thing that the text describes. Raises NoDescription."""
-    listed = things(text)
-    if len(listed) != 1:
+    """The only thing that the text describes. Raises NoDescription."""
+    pairs = things(text)
+    if len(pairs) != 1:
         raise NoDescription(text)
-    return listed[0][1]
+    return pairs[0][1]
 
 
 class _Reader:
-    """A text, read from left to right."""
+    """A parser that reads a text from left to right."""
 
     def __init__(self, text: str) -> None:
         self._text, self._at, self._depth = text, 0, 0
@@ -70,18 +70,18 @@ class _Reader:
         return self._text[self._at :]
 
     def items(self, preposition: str) -> list[tuple[str, Thing]]:
-        """Things with commas between them, none for "nothing"."""
+        """Things separated by commas; empty for "nothing"."""
         self._depth += 1
         if self._depth > DEPTH:
             raise NoDescription(self.rest())
         if self._take(re.compile("nothing")):
-            listed = []
+            pairs = []
         else:
-            listed = [(preposition, self._thing())]
+            pairs = [(preposition, self._thing())]
             while self._take(re.compile(r"\s*,\s+(?:and )?")):
-                listed.append((preposition, self._thing()))
+                pairs.append((preposition, self._thing()))
         self._depth -= 1
-        return listed
+        return pairs
 
     def _thing(self) -> Thing:
         self._take(_ARTICLE)
@@ -105,10 +105,10 @@ class _Reader:
         if self._take(_ON_PLANE):
             item.inside = self.items("on")
             return True
-        where = self._take(_ON_OR_IN)
-        if not where:
+        match = self._take(_ON_OR_IN)
+        if not match:
             return False
-        item.inside = [*(item.inside or []), *self.items("on" if where[1] == "On" else "in")]
+        item.inside = [*(item.inside or []), *self.items("on" if match[1] == "On" else "in")]
         return self._end(r"\s*(?:\.\s?|$|(?=[,)]))")
 
     def _property(self, item: Thing) -> bool:
@@ -136,7 +136,7 @@ def _value(name: str, text: str) -> str:
     return _POWER.get(text, text)
 
 
-# --- what a name says -------------------------------------------------------------------------------------------
+# --- facts in a name --------------------------------------------------------------------------------------------
 
 _SUBSTANCE = re.compile(r"(?:substance called )?(?:(solid|liquid|gaseous) )?(.+)")
 _MATTER = {"gaseous": "gas"}
@@ -145,7 +145,7 @@ _STAGED = re.compile(r"(egg|baby|hatchling|juvenile|adult|dead) .+|.+ (egg|pupa|
 
 
 def _named(name: str) -> Thing:
-    """A thing from its name, with what the name itself says of it."""
+    """A thing from its name, with the facts that the name contains."""
     if reading := first(forms(FILE, "names"), name):
         facts = reading[1]
         return Thing(facts.pop("thing"), facts)
@@ -155,7 +155,7 @@ def _named(name: str) -> Thing:
 
 
 def substance(name: str) -> tuple[str, dict[str, str]]:
-    """The bare name of a substance, and its state of matter where the name tells it: "liquid tin", "ice"."""
+    """The bare name of a substance, and its state of matter if the name contains it: "liquid tin", "ice"."""
     match = _SUBSTANCE.fullmatch(name)
     if not match:
         return name, {}
@@ -165,6 +165,6 @@ def substance(name: str) -> tuple[str, dict[str, str]]:
 
 
 def life_stage(name: str) -> dict[str, str]:
-    """The life stage that a name tells: "baby wolf", "frog egg", "tadpole"."""
+    """The life stage in a name: "baby wolf", "frog egg", "tadpole"."""
     match = _STAGED.fullmatch(name)
     return {"stage": next(filter(None, match.groups()))} if match else {}

@@ -1,8 +1,8 @@
-"""What is known of ScienceWorld's things, as a tree of places that can be changed and written as entities again.
+"""What is known about ScienceWorld's things: a tree of places that can be changed and converted to entities again.
 
-A thing's place is its path and its room: "in metal pot on stove", in the kitchen. Several things may share a name. The
-first keeps it as its identity; a later one is told apart by its place ("drawer in cupboard"), or by a number word if
-it stands beside the first ("second wood cup").
+The place of a thing is its path and its room: "in metal pot on stove", in the kitchen. Several things may have the same
+name. The first keeps it as its identity. A later one is distinguished by its place ("drawer in cupboard"), or by a
+number word if it is next to the first ("second wood cup").
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _ORDINAL = re.compile("|".join(filter(None, ORDINALS)))
 
 
 def base(identity: str) -> str:
-    """The world's own name of a thing, with the number word but without the place that tells it from others."""
+    """The world's own name of a thing: with the number word, without the place that distinguishes it."""
     return _PLACED.split(identity, maxsplit=1)[0]
 
 
 def plain(identity: str) -> str:
-    """The world's own name, without the number word as well."""
+    """The world's own name of a thing, without the number word too."""
     return _ORDINAL.sub("", base(identity), count=1) if _ORDINAL.match(identity) else base(identity)
 
 
 class Memory:
-    """Known entities, changeable. `facts` maps identities to attributes."""
+    """Known entities that can be changed. `facts` maps identities to attributes."""
 
     def __init__(self, known: Iterable[Entity]) -> None:
         self._before = {entity.identity: entity for entity in known}
         self.facts = as_facts(self._before.values())
 
     def entities(self) -> Entities:
-        """What is known. Of an entity of which nothing is new the attributes keep their order."""
+        """The entities. An entity without new facts keeps the order of its attributes."""
         return tuple(
             before if set(before.attributes) == set(after.attributes) else after
             for after in as_entities(self.facts)
@@ -63,11 +63,11 @@ class Memory:
 
     @property
     def room(self) -> str | None:
-        """Where the agent is."""
+        """The agent's room; None if unknown."""
         return self.facts.get(AGENT, {}).get("room")
 
     def enter(self, room: str) -> None:
-        """The agent is there, with all that it carries."""
+        """Move the agent to a room, with everything that it carries."""
         self.facts.setdefault(AGENT, {}).update({"location": _written((), room), "room": room})
         for facts in self.facts.values():
             if _path(facts)[-1:] == (("in", CARRIED),):
@@ -77,7 +77,7 @@ class Memory:
         return _path(self.facts.get(identity, {}))
 
     def put(self, identity: str, path: Path, room: str | None) -> None:
-        """The thing is there, with all that it holds."""
+        """Move a thing to a place, with everything that it holds."""
         facts = self.facts.setdefault(identity, {})
         inside = list(self._below(identity))
         depth = len(self.path(identity))
@@ -91,12 +91,12 @@ class Memory:
                 attributes.pop("contents", None)  # it is no longer empty
 
     def inside(self, identity: str) -> list[str]:
-        """What is known to be directly on or in a thing."""
+        """The things known to be directly on or in a thing."""
         depth = len(self.path(identity)) + 1
         return [other for other in self._below(identity) if len(self.path(other)) == depth]
 
     def within(self, identity: str) -> Path:
-        """The path of what is put on or into a thing."""
+        """The path of a thing that is put on or into this one."""
         name = base(identity)
         preposition = next((self.path(other)[0][0] for other in self.inside(identity)), None)
         return ((preposition or ("on" if plain(name) in SURFACES else "in"), name), *self.path(identity))
@@ -105,7 +105,7 @@ class Memory:
         return self.facts.get(identity, {}).get("room")
 
     def holders(self, identity: str) -> list[str]:
-        """What the thing is on or in, as far as it is known."""
+        """The things on or in which a thing is, as far as known."""
         path, room = self.path(identity), self.room_of(identity)
         return [
             other
@@ -136,7 +136,7 @@ class Memory:
     def see(
         self, listed: Sequence[tuple[str, Thing]], path: Path, room: str | None, all_of_it: bool = True
     ) -> None:  # fmt: skip
-        """Things seen at a place. If that is all of it, what was known there before is no longer there."""
+        """Set the things seen at a place. all_of_it: things that are not seen now are no longer there."""
         seen: set[str] = set()
         for preposition, thing in listed:
             here = ((preposition, path[0][1]), *path[1:]) if path else path
@@ -155,10 +155,10 @@ class Memory:
                 self.leave(identity)
 
     def describe(self, identity: str, thing: Thing) -> None:
-        """What a description says of a known thing."""
+        """Set what a description says about a known thing."""
         facts = self.facts.setdefault(identity, {})
         if "phase" not in thing.facts:
-            facts.pop("phase", None)  # unnamed, it is in its usual one
+            facts.pop("phase", None)  # if unstated, the phase is the usual one
         facts.update(thing.facts)
         if thing.inside is None:
             return
@@ -167,13 +167,13 @@ class Memory:
         self.see(thing.inside, (("in", base(identity)), *self.path(identity)), self.room_of(identity))
 
     def see_door(self, leads_to: str, openness: str, room: str) -> None:
-        """A door of a room."""
+        """Set a door of a room."""
         identity = self._identity(f"door to {leads_to}", (), room, set())
         self._write(self.facts.setdefault(identity, {}), (), room)
         self.facts[identity]["openness"] = openness
 
     def here(self, identity: str) -> str:
-        """The thing, which is somewhere in the agent's room if nothing else is known."""
+        """The thing; it is somewhere in the agent's room, if nothing else is known."""
         if self.room and not self._placed(identity):
             self.facts[identity]["room"] = self.room
             if _is_door(identity):
@@ -187,38 +187,38 @@ class Memory:
         return identity
 
     def _identity(self, name: str, path: Path, room: str | None, seen: set[str]) -> str:
-        """That of a thing seen at a place: of one known there, else of one whose place is unknown, else a new one."""
+        """The identity of a thing seen at a place: one known there, else one whose place is unknown, else a new one."""
         named = [identity for identity in self.facts if plain(identity) == name and identity not in seen]
-        there = [i for i in named if self.path(i) == path and self.facts[i].get("room") == room and self._placed(i)]
-        # In a holder of the same name, of which nothing else is known.
+        local = [i for i in named if self.path(i) == path and self.facts[i].get("room") == room and self._placed(i)]
+        # In a holder of the same name about which nothing else is known.
         near = [i for i in named if path and self.path(i)[:1] == path[:1] and self.facts[i].get("room") == room
                 and not self.holders(i)]  # fmt: skip
         unplaced = [i for i in named if not self._placed(i) and self.facts[i].get("room") in (None, room)]
-        if there or near or unplaced:
-            return (there or near or unplaced)[0]
+        if local or near or unplaced:
+            return (local or near or unplaced)[0]
         beside = sum(plain(i) == name and self.path(i) == path and self.room_of(i) == room for i in seen)
         if beside:
             name = f"{ORDINALS[beside]}{name}" if beside < len(ORDINALS) else f"{name} number {beside + 1}"
         nearest = _written(path[:1], room)
-        whole = f"{_written(path, room)} in {room}"
-        numbered = (f"{name} {whole}, {number}" for number in range(2, len(named) + 3))
-        candidates = (name, f"{name} {nearest}", f"{name} {whole}", *numbered)
+        full_location = f"{_written(path, room)} in {room}"
+        numbered = (f"{name} {full_location}, {number}" for number in range(2, len(named) + 3))
+        candidates = (name, f"{name} {nearest}", f"{name} {full_location}", *numbered)
         return next(identity for identity in candidates if identity not in self.facts)
 
     def _placed(self, identity: str) -> bool:
         return "location" in self.facts[identity]
 
     def leave(self, identity: str) -> None:
-        """The thing is no longer where it was; what else is known of it stays."""
+        """Forget the place of a thing; its other facts stay."""
         for other in (*self._below(identity), identity):
             for name in ("location", "room"):
                 self.facts[other].pop(name, None)
 
-    # --- what a phrase means --------------------------------------------------------------------------------------
+    # --- meaning of a phrase --------------------------------------------------------------------------------------
 
     def find(self, name: str, action: str = "") -> str | None:
-        """The known thing that the world calls by a name. action: where the agent may have told which of several."""
-        # Of equal scores the thing known longest: -number makes `max` prefer it.
+        """The known thing to which the world refers by a name, or None. action: may say which of several is meant."""
+        # Among equal scores, the thing known longest: `max` prefers the greatest -number.
         ranked = [
             (score, -number, identity)
             for number, identity in enumerate(self.facts)
@@ -227,7 +227,7 @@ class Memory:
         return max(ranked)[2] if ranked else None
 
     def known(self, name: str, action: str = "") -> str:
-        """The same, or a thing that is known from now on."""
+        """As `find`, but an unknown thing becomes known."""
         identity = self.find(name, action)
         if identity is None:
             identity = name
@@ -244,7 +244,7 @@ class Memory:
             return 0.0
         path = _path(facts)
         if facts.get("room") == self.room or path[-1:] == (("in", CARRIED),):
-            # Names recur in every room: the one in this room, or carried, is most likely meant.
+            # Names recur in every room; most likely the thing in this room, or a carried one, is meant.
             score += 5
         score += sum(bool(re.search(rf"\bin {re.escape(plain(holder))}\b", action)) for _, holder in path if action)
         score += 0.5 * (facts.get("stage", "?") in action)
@@ -256,14 +256,14 @@ def _is_door(identity: str) -> bool:
 
 
 def _path(facts: dict[str, str]) -> Path:
-    """The way outwards that a location tells, without the room."""
+    """The path in a location, outwards, without the room."""
     words = _STEP.split(facts.get("location", ""))[1:]
     steps = tuple(zip(words[::2], words[1::2], strict=True))
     return steps[:-1] if len(steps) == 1 and steps[0][1] == facts.get("room") else steps
 
 
 def _written(path: Path, room: str | None) -> str:
-    """A location: "in metal pot on stove", or "in kitchen" for what lies there."""
+    """A location as text: "in metal pot on stove", or "in kitchen" for a thing that lies there."""
     if not path:
         return f"in {room}" if room else "here"
     return " ".join(f"{preposition} {name}" for preposition, name in path)

@@ -1,6 +1,6 @@
-"""ScienceWorld's texts. Sentences: what each form (`forms.yaml`) says of the world, where facts alone do not say it.
+"""ScienceWorld's texts. Sentences: the rules of forms in `forms.yaml` whose meaning facts alone do not express.
 
-Views: a room, the inside of a thing, the inventory, one thing looked at.
+Views: a room, the inside of a thing, the inventory, a single thing.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ _SMALL = frozenset({"in", "on", "the", "a", "of", "stage"})
 
 
 def say(memory: Memory, action: str, text: str) -> bool:
-    """Note what a sentence says; False if its form is not known."""
+    """Set what a sentence says; False if its form is unknown."""
     reading = first(forms(FILE, "sentences"), text)
     if reading is None:
         return False
     form, groups = reading
-    named = dict(groups)
+    identities = dict(groups)
     for group, name in groups.items():
         if group == "thing":
-            named[group] = memory.known(name, action)
+            identities[group] = memory.known(name, action)
         elif group == "meant":
-            named[group] = _meant(memory, name, action)
+            identities[group] = _meant(memory, name, action)
         elif group == "here":
             door = re.search(r"door to (?:the )?(.+)", action) if name == "door" else None
             if name == "door" and not door:
                 return True
-            named[group] = memory.here(memory.known(f"door to {door[1]}" if door else name, action))
+            identities[group] = memory.here(memory.known(f"door to {door[1]}" if door else name, action))
     if form.rule:
-        RULES[form.rule](memory, named, action, text)
-    note(memory.facts, form.stated(named))
+        RULES[form.rule](memory, identities, action, text)
+    note(memory.facts, form.stated(identities))
     return True
 
 
 def disconnect(memory: Memory, name: str) -> None:
-    """Nothing is connected to what is called so."""
+    """Remove all connections of the thing with this name."""
     identity = memory.find(name)
     for other, facts in memory.facts.items():
         for point, value in facts.items():
@@ -78,7 +78,7 @@ def _dunks(memory: Memory, groups: Groups, action: str, text: str) -> None:
 
 
 def _meant(memory: Memory, name: str, action: str) -> str:
-    """The thing that a sentence names; its name may carry the state of matter."""
+    """The thing that a sentence names; its name may include the state of matter."""
     name = re.sub(r"^(recipe|book|paper|document|note) titled .+", r"\1", name)
     bare, facts = substance(name)
     identity = memory.find(name, action) or memory.known(bare, action)
@@ -92,12 +92,12 @@ def _move(memory: Memory, identity: str, target: str, action: str) -> None:
 
 
 def _place(memory: Memory, name: str, action: str) -> tuple[Path, str | None]:
-    """Where something is that was moved to what is called so."""
+    """The place of a thing that was moved to the holder with this name."""
     if name == CARRIED:
         return (("in", CARRIED),), memory.room
     if name in ROOMS:
         return (), name
-    # What an action says after its "to" or "into" is where to.
+    # The words after "to" or "into" in an action name the destination.
     holder = memory.find(name, re.split(r" (?:to|into|in) (?=cup|[a-z ]+$)", action, maxsplit=1)[-1])
     if holder is None:
         return (("on" if name in ("table", "stove") else "in", name),), memory.room
@@ -133,12 +133,12 @@ def _measures(memory: Memory, groups: Groups, action: str, text: str) -> None:
 
 
 def _referred(memory: Memory, phrase: str) -> str:
-    """The thing that an action's words refer to: "liquid tin in metal pot", "substance in toilet"."""
+    """The thing to which the words of an action refer: "liquid tin in metal pot", "substance in toilet"."""
     name = substance(_TARGET.sub("", phrase))[0]
     inside = re.search(r" in (.+)", phrase)
     if name == "substance" and inside:
-        held = memory.inside(memory.find(inside[1]) or "")
-        return held[0] if len(held) == 1 else memory.known(name)
+        contents = memory.inside(memory.find(inside[1]) or "")
+        return contents[0] if len(contents) == 1 else memory.known(name)
     return memory.find(name, phrase) or memory.known(name)
 
 
@@ -200,11 +200,11 @@ _DOOR = re.compile(r"A door to the ([a-z ]+?) \(that is (open|closed)\)", re.IGN
 
 
 def describe(memory: Memory, action: str, text: str) -> list[str] | None:
-    """Note what a description says and return the lines that are not understood; None if it is no description."""
+    """Set what a description says and return its lines that are not understood; None if it is no description."""
     room, inside = _ROOM.fullmatch(text), _INSIDE.fullmatch(text)
     carried, empty = _CARRIED.fullmatch(text), _EMPTY.fullmatch(text)
     if room:
-        # A room may be described from elsewhere: the agent is in the one whose list has it.
+        # A room may be described from elsewhere; the agent is in the room whose list includes it.
         if re.search(r"\bthe agent\b", room[2]):
             memory.enter(room[1])
         return [*_see(memory, room[2], (), room[1]), *_doors(memory, room[3] or "", room[1])]
@@ -232,14 +232,17 @@ def _see_inside(memory: Memory, name: str, lines: str, also: str, action: str) -
 
 
 def _see(memory: Memory, lines: str, path: Path, room: str | None) -> list[str]:
-    """Things, one a line. What cannot be told apart is not read: which of the lines a holder among them holds."""
-    whole = re.sub(r"(On|In) the ([^\n:]+) is: ?\n\s*nothing(?=\n|$)", r"\1 the \2 is: nothing.", lines)
-    listed = [line.strip() for line in whole.split("\n") if line.strip()]
+    """Set things, one a line.
+
+    If one of them holds some of the others, it is unclear which, so these lines are not read.
+    """
+    joined = re.sub(r"(On|In) the ([^\n:]+) is: ?\n\s*nothing(?=\n|$)", r"\1 the \2 is: nothing.", lines)
+    stripped = [line.strip() for line in joined.split("\n") if line.strip()]
     seen: list[tuple[str, Thing]] = []
     unread: list[str] = []
-    for number, line in enumerate(listed):
+    for number, line in enumerate(stripped):
         if line.endswith(" is:"):
-            unread = listed[number:]
+            unread = stripped[number:]
             break
         try:
             seen += [(path[0][0] if path else "in", item) for _, item in things(line)]
@@ -252,12 +255,12 @@ def _see(memory: Memory, lines: str, path: Path, room: str | None) -> list[str]:
 def _doors(memory: Memory, text: str, room: str) -> list[str]:
     for door in _DOOR.finditer(text):
         memory.see_door(door[1], door[2], room)
-    rest = _DOOR.sub("", text).strip(" ,.\n\t")
-    return [rest] if rest else []
+    remainder = _DOOR.sub("", text).strip(" ,.\n\t")
+    return [remainder] if remainder else []
 
 
 def _see_one(memory: Memory, action: str, text: str) -> list[str] | None:
-    """One thing, as "look at" and "examine" describe it."""
+    """Set a single thing, as described after "look at" or "examine"."""
     door = _DOOR.fullmatch(text.strip(" ."))
     if door:
         if memory.room:
@@ -265,9 +268,9 @@ def _see_one(memory: Memory, action: str, text: str) -> list[str] | None:
         return []
     if not (action.isdigit() or action.startswith(("look at", "look on", "examine", "look in"))):
         return None
-    holder, *held = re.split(r"\n\t", text)
-    if held and holder.endswith(": "):  # what it holds stands in lines of their own; among others it is on one line
-        text = f"{holder} {', '.join(line.strip(' .') for line in held)}."
+    holder, *contents = re.split(r"\n\t", text)
+    if contents and holder.endswith(": "):  # its contents are on lines of their own, else on one
+        text = f"{holder} {', '.join(line.strip(' .') for line in contents)}."
     try:
         item = thing(text)
     except NoDescription:

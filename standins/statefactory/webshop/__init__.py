@@ -1,12 +1,12 @@
-"""The shop's language: its pages, and the wishes of its shoppers.
+"""The shop's language: its pages, and its shoppers' wishes.
 
-A state holds the agent, with the page it is on, and the products it saw. What the agent searched for is its own words
-and no evidence: it is read, and not kept. A product is called by its title; its attributes are the price, the rating,
-every option with the value chosen, the phrases of its texts (`words.phrases`), and its status: "in the search results",
-"being looked at", "looked at before" or "purchased".
+A state has the agent, with its current page, and the products that it saw. The agent's search query is its own words
+and no evidence: it is read and then dropped. A product's identity is its title. Its attributes are the price, the
+rating, every option with the chosen value, the phrases in its texts (`wishes.phrases`), and its status: "in the search
+results", "being looked at", "looked at before" or "purchased".
 
 The rules were written on the synthetic shop, seeds 7 and 11. The word table of `wishes` was written with official train
-goals at hand, and then cut to words that any shopper may use.
+goals at hand, and then reduced to words that any shopper may use.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ LISTED, OPEN, LEFT, BOUGHT = "in the search results", "being looked at", "looked
 NOT_CHOSEN = "not chosen"
 ACTION = re.compile(r"\s*(search|click)\[(.+)\]\s*$", re.IGNORECASE | re.DOTALL)
 SUB_PAGES = ("description", "features", "reviews", "attributes")
-KEPT = 3  # products of the results that fit the wish best
+KEPT = 3  # how many of the best fitting products in the results are relevant
 ABOUT = ("location", "looking-at")
-FITS = 0.5  # of the words of a kind
+FITS = 0.5  # least share of the words of a kind in a title
 DOLLARS = re.compile(r"\$(\d[\d,]*(?:\.\d+)?)")
 
 
@@ -37,14 +37,14 @@ def is_goal(goal: str) -> bool:
 
 
 def read(known: Sequence[Entity], action: str, observation: str) -> Reading:
-    """What is known after an action and the page that it led to."""
-    shown = page(observation)
-    if shown.kind == "unknown":
-        return Reading(tuple(known), shown.unparsed)
+    """What is known after an action and its page."""
+    current = page(observation)
+    if current.kind == "unknown":
+        return Reading(tuple(known), current.unparsed)
     facts = as_facts(known)
     agent = facts.setdefault(AGENT, {})
-    READERS[shown.kind](facts, agent, shown, action)
-    return Reading(as_entities(facts), shown.unparsed)
+    READERS[current.kind](facts, agent, current, action)
+    return Reading(as_entities(facts), current.unparsed)
 
 
 def _search(facts: Facts, agent: dict[str, str], shown: Page, action: str) -> None:
@@ -58,7 +58,7 @@ def _results(facts: Facts, agent: dict[str, str], shown: Page, action: str) -> N
     agent["results"] = shown.total
     match = ACTION.match(action)
     if match and match[1].lower() == "search":
-        # The agent's own words, for the fidelity check alone: `relevant` drops them.
+        # The agent's own words, only for the fidelity check: `relevant` drops them.
         agent["query"] = match[2].strip().lower()
     for title, price in shown.listed:
         product = _seen(facts, title)
@@ -76,7 +76,7 @@ def _item(facts: Facts, agent: dict[str, str], shown: Page, action: str) -> None
 
 
 def _text(facts: Facts, agent: dict[str, str], shown: Page, action: str) -> None:
-    """A sub-page; reviews are opinions, and say nothing of what the product is."""
+    """Read a product's sub-page. Reviews are opinions and state no facts about the product."""
     match = ACTION.match(action)
     clicked = match[2].strip().lower() if match else ""
     if clicked in SUB_PAGES:
@@ -107,29 +107,30 @@ def _note(product: dict[str, str], *texts: str) -> None:
 
 
 def _leave(facts: Facts, agent: dict[str, str]) -> None:
-    left = facts.get(agent.pop("looking-at", ""))
-    if left and left.get("status") == OPEN:
-        left["status"] = LEFT
+    product = facts.get(agent.pop("looking-at", ""))
+    if product and product.get("status") == OPEN:
+        product["status"] = LEFT
 
 
 def relevant(goal: str, known: Sequence[Entity]) -> Entities:
-    """The agent, the products looked at or bought, and of the others the three that say most of what is wished.
+    """The agent, the products looked at or bought, and the KEPT others that fit the wish best.
 
-    Of a product: its status, its price if one is named, the options that are named, and phrases that say a feature.
+    Attributes of a product: its status, its price if the wish has a limit, the wish's options, and phrases about its
+    features.
     """
     wanted = wish(goal)
     agent = next((e for e in known if e.identity == AGENT), None)
     opened = agent.value("looking-at") if agent else None
-    mine = [_agent(e) if e.identity == AGENT else _product(wanted, e) for e in known]
-    kept = {e.identity for e in mine if e.identity in (AGENT, opened) or e.value("status") in (LEFT, BOUGHT)}
-    scores = {e.identity: _fit(wanted, e) for e in mine if e.identity not in kept}
-    # filter: a product that says nothing of the wish is not kept to make up the number.
-    kept.update(sorted(filter(scores.get, scores), key=lambda name: -scores[name])[:KEPT])
-    return tuple(e for e in mine if e.identity in kept)
+    reduced = [_agent(e) if e.identity == AGENT else _product(wanted, e) for e in known]
+    chosen = {e.identity for e in reduced if e.identity in (AGENT, opened) or e.value("status") in (LEFT, BOUGHT)}
+    scores = {e.identity: _fit(wanted, e) for e in reduced if e.identity not in chosen}
+    # filter: a product that does not fit the wish at all is not added to reach the number.
+    chosen.update(sorted(filter(scores.get, scores), key=lambda name: -scores[name])[:KEPT])
+    return tuple(e for e in reduced if e.identity in chosen)
 
 
 def _fit(wanted: Wish, product: Entity) -> int:
-    """How many words of the kind, and how many whole features, a product's title and phrases say."""
+    """How many words of the kind, and how many whole features, a product's title and phrases contain."""
     phrase_stems = stems(
         " ".join([product.identity, *(a.value for a in product.attributes if a.name == name_of(a.value))])
     )
@@ -143,8 +144,8 @@ def _agent(agent: Entity) -> Entity:
 def _product(wanted: Wish, product: Entity) -> Entity:
     named = {"status", *(name_of(name) for name, _ in wanted.options)} | ({"price"} if wanted.price_cap else set())
     features = [stems(feature) for feature in wanted.features]
-    kept = (a for a in product.attributes if a.name in named or _says(a, features))
-    return Entity(product.identity, tuple(kept))
+    attributes = (a for a in product.attributes if a.name in named or _says(a, features))
+    return Entity(product.identity, tuple(attributes))
 
 
 def _says(attribute: Attribute, features: list[frozenset[str]]) -> bool:
@@ -155,7 +156,7 @@ def _says(attribute: Attribute, features: list[frozenset[str]]) -> bool:
 
 
 def blueprint(goal: str) -> Entities:
-    """One product of the kind: with its features, options and price, and purchased."""
+    """One product of the kind, with its features, options and price, and purchased."""
     wanted = wish(goal)
     attributes = {name_of(feature): feature for feature in wanted.features}
     attributes |= {name_of(name): value for name, value in wanted.options}
@@ -165,18 +166,18 @@ def blueprint(goal: str) -> Entities:
 
 
 def anchored(goal: str, wanted: Sequence[Entity], state: Sequence[Entity], observation: str) -> Entities:
-    """The goal, with the product on whose page the agent is in the place of its kind, if that product can be the one.
+    """The goal, with the product on whose page the agent is in place of its kind, if that product may be the right one.
 
-    It can if its title has half of the words of the kind, it offers the options asked for, and it costs less than the
-    limit. It lends its name and nothing else, and stays.
+    It may be if its title has half of the words of the kind, it offers the requested options, and it costs less than
+    the limit. Only its name is taken, and stays.
     """
-    shown, asked = page(observation), wish(goal)
+    current, asked = page(observation), wish(goal)
     waiting = [e.identity for e in wanted[:1]] == [asked.kind]
-    # Anchored once and for good: another product looked at later does not take the place (Table 10, 3c).
-    if not waiting or shown.kind != "item" or not shown.title or not _can_be(asked, shown):
+    # Anchored once: a product that is looked at later does not replace it (Table 10, 3c).
+    if not waiting or current.kind != "item" or not current.title or not _can_be(asked, current):
         return tuple(wanted)
     first, *others = wanted
-    return (Entity(shown.title, first.attributes), *others)
+    return (Entity(current.title, first.attributes), *others)
 
 
 def _can_be(asked: Wish, shown: Page) -> bool:
@@ -184,7 +185,8 @@ def _can_be(asked: Wish, shown: Page) -> bool:
     return (
         share(stems(asked.kind), stems(shown.title)) >= FITS
         and all(_offers(shown, name, value) for name, value in asked.options)
-        # A range of prices holds for some options; the upper one is safe for all. Without a price it is not below.
+        # A range of prices depends on the options; the upper end is right for all. A product without a price is not
+        # below a limit.
         and (not asked.price_cap or bool(dollars) and max(dollars) < float(asked.price_cap))
     )
 

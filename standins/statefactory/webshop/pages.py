@@ -1,6 +1,6 @@
-"""The shop's pages read into parts, by their buttons and the few fixed lines. The instruction is left out.
+"""Parser of the shop's pages, by their buttons and the few fixed lines. The instruction is left out.
 
-A page repeats the task under "Instruction:"; what stands there is a wish and nothing that was seen.
+A page repeats the task under "Instruction:"; that text is a wish, not something that was seen.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Listed(NamedTuple):
 
 
 class Option(NamedTuple):
-    """What a product can be chosen in. chosen: "" if nothing is."""
+    """An option of a product. values: the choices. chosen: "" if none is."""
 
     name: str
     values: tuple[str, ...]
@@ -37,7 +37,7 @@ class Option(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page's parts; those that a kind of page does not have are empty. texts: the prose of a product's sub-page."""
+    """The parts of a page; a part that this kind of page lacks is empty. texts: the prose of a product's sub-page."""
 
     kind: Kind
     number: str = ""
@@ -52,7 +52,7 @@ class Page(NamedTuple):
 
 
 class Line(NamedTuple):
-    """button: what the line's button says, "" for text. clicked: whether it was."""
+    """A line of a page. button: the label of its button, "" for text. clicked: whether the button was clicked."""
 
     text: str
     button: str = ""
@@ -61,13 +61,13 @@ class Line(NamedTuple):
 
 @lru_cache(maxsize=256)
 def page(observation: str) -> Page:
-    """The page that an observation shows."""
+    """Parse the page that an observation shows."""
     if observation.strip() == BOUGHT:
         return Page("bought")
     lines = _without_instruction([_line(text) for text in observation.split("\n") if text.strip()])
     refused = tuple(line.text for line in lines if OTHER_END.match(line.text))
-    shown = _page([line for line in lines if line.text not in refused])
-    return shown._replace(unparsed=(*shown.unparsed, *refused))
+    parsed = _page([line for line in lines if line.text not in refused])
+    return parsed._replace(unparsed=(*parsed.unparsed, *refused))
 
 
 def _page(lines: list[Line]) -> Page:
@@ -93,18 +93,18 @@ def _line(text: str) -> Line:
 
 
 def _without_instruction(lines: list[Line]) -> list[Line]:
-    """The lines but for those on options clicked, which the page shows again, and for the task."""
+    """The lines without the task and without those on clicked options, which the page shows elsewhere too."""
     start = next((number for number, line in enumerate(lines) if line.text == "Instruction:"), None)
     if start is None:
         return lines
-    # The page marks a chosen option on its button as well.
+    # The page also marks a chosen option on its button.
     before = [line for line in lines[:start] if not CLICKED.match(line.text)]
     end = next((n for n in range(start, len(lines)) if lines[n].button in FIXED), len(lines))
     return before + lines[end:]
 
 
 def _results(lines: list[Line], number: re.Match[str]) -> Page:
-    products: list[list[str]] = []  # the texts that follow each product's button
+    products: list[list[str]] = []  # for each product, the texts after its button
     foreign: list[str] = []
     for line in lines:
         if line.button in FIXED or line.text == number[0]:
@@ -113,21 +113,21 @@ def _results(lines: list[Line], number: re.Match[str]) -> Page:
             products.append([])
         else:
             (products[-1] if products else foreign).append(line.text)
-    listed: list[Listed] = []
+    products_listed: list[Listed] = []
     for texts in products:
         price = next((text for text in texts if PRICE_TAG.match(text)), "")
-        title, *rest = [text for text in texts if text != price] or [""]
+        title, *other_texts = [text for text in texts if text != price] or [""]
         if price:
-            listed.append(Listed(title, price))
-        foreign += rest if price else texts  # without a price tag it is no product
-    return Page("results", number[1], number[2], tuple(listed), unparsed=tuple(foreign))
+            products_listed.append(Listed(title, price))
+        foreign += other_texts if price else texts  # without a price tag it is no product
+    return Page("results", number[1], number[2], tuple(products_listed), unparsed=tuple(foreign))
 
 
 def _item(lines: list[Line]) -> Page:
     options: list[Option] = []
     foreign: list[str] = []
     title = price = rating = ""
-    for line, after in zip(lines, [*lines[1:], Line("")], strict=True):
+    for line, next_line in zip(lines, [*lines[1:], Line("")], strict=True):
         if line.button in FIXED:
             continue
         if line.button and options:
@@ -137,9 +137,9 @@ def _item(lines: list[Line]) -> Page:
             price = line.text.removeprefix("Price: ")
         elif line.text.startswith("Rating: "):
             rating = line.text.removeprefix("Rating: ")
-        elif after.text.startswith("Price: "):
+        elif next_line.text.startswith("Price: "):
             title = line.text
-        elif after.button and after.button not in FIXED and not line.button:
+        elif next_line.button and next_line.button not in FIXED and not line.button:
             options.append(Option(line.text, (), ""))
         else:
             foreign.append(line.text)

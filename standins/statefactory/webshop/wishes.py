@@ -1,13 +1,13 @@
-"""A shopper's wish read into what it names: the kind of product, its features, its options and the price.
+"""Parser of a shopper's wish: the kind of product, its features, its options and the price.
 
 Most wishes have one form, written by the shop's own program:
 
     OPENING FEATURE, FEATURE KIND with FEATURE, FEATURE for USE with OPTION: VALUE, and OPTION: VALUE, and price lower
     than N dollars
 
-People word theirs freely; of those the same parts are read as far as the same words show them. A feature is two words
-that stand beside each other in a product's text once small words are left out ("easy clean" for "easy to clean"), so
-that texts are read into such phrases.
+People word theirs freely; the same parts are read as far as the same words indicate them. A feature is two words that
+are neighbours in a product's text once small words are left out ("easy clean" for "easy to clean"), so texts are split
+into such phrases.
 """
 
 from __future__ import annotations
@@ -35,37 +35,37 @@ def name_of(phrase: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text that say something, in lower case."""
+    """The words of a text in lower case, without small words."""
     return [word for word in WORD_OR_END.findall(text.lower()) if word and word not in SMALL]
 
 
 def phrases(text: str) -> list[str]:
-    """Two neighbouring words each, of the text's words that say something; none across a punctuation mark."""
+    """Pairs of neighbouring words, without small words; no pair crosses a punctuation mark."""
     pairs: dict[str, None] = {}
-    last = ""
+    previous = ""
     for word in WORD_OR_END.findall(text.lower()):
         if word in SMALL and word:
             continue
-        if last and word:
-            pairs[f"{last} {word}"] = None
-        last = word
+        if previous and word:
+            pairs[f"{previous} {word}"] = None
+        previous = word
     return list(pairs)
 
 
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """A word without its ending, for comparing: "washable" and "wash", "candles" and "candle"."""
+    """A word without its ending, for comparison: "washable" and "wash", "candles" and "candle"."""
     bare = ENDINGS.sub("", word)
     return bare if len(bare) >= LEAST_STEM else word
 
 
 def stems(text: str) -> frozenset[str]:
-    """The stems of the words that say something."""
+    """The stems of a text's words, without small words."""
     return frozenset(map(stem, words(text)))
 
 
 def share(wanted: frozenset[str], said: frozenset[str]) -> float:
-    """How much of what is wanted is said, in [0, 1]; 1 where nothing is wanted."""
+    """The share of the wanted stems that were said, in [0, 1]; 1 if none is wanted."""
     return len(wanted & said) / len(wanted) if wanted else 1.0
 
 
@@ -76,11 +76,11 @@ PRICE, OPENING, SHOP, ELSEWHERE, OPTIONS, NEXT_OPTION, ARTICLE, WITH, JOINT, LIK
         "PRICE", "OPENING", "SHOP", "ELSEWHERE", "OPTIONS", "NEXT", "ARTICLE", "WITH", "JOINT", "LIKE", "WHOSE", "TALK",
     )
 )  # fmt: skip
-MOST_WORDS = 5  # of a feature; what is longer is talk
+MOST_WORDS = 5  # of a feature; longer texts are talk
 
 
 class Wish(NamedTuple):
-    """kind: of product, such as "yoga mats". price_cap: in dollars, or None. The values are in lower case."""
+    """kind: the kind of product, such as "yoga mats". price_cap: in dollars, or None. All values are in lower case."""
 
     kind: str
     features: tuple[str, ...]
@@ -89,14 +89,14 @@ class Wish(NamedTuple):
 
 
 def is_wish(goal: str) -> bool:
-    """Whether a task is a shopper's wish: it caps a price, or opens as one and tells nobody what to do."""
+    """Whether a task is a shopper's wish: it limits a price, or it opens as a wish and gives no other instruction."""
     text = goal.lower()
     return bool(SHOP.search(text) or OPENING.match(text) and not ELSEWHERE.search(text))
 
 
 @lru_cache(maxsize=4096)
 def wish(goal: str) -> Wish:
-    """The wish in a task description. What it does not name is empty."""
+    """Parse the wish in a task description. Parts that it does not name are empty."""
     text = " ".join(goal.lower().split()).rstrip(".").replace("easy to ", "easy ")
     cap = PRICE.search(text)
     text = PRICE.sub("", text)
@@ -108,8 +108,8 @@ def wish(goal: str) -> Wish:
     if not options:
         options, text = _said_options(text)
     head, *tail = WITH.split(text, maxsplit=1)
-    before, kind = _head(head, bool(tail), bool(opening))
-    features = [*before, *(_feature(part) for part in JOINT.split(tail[0] if tail else ""))]
+    features_before, kind = _head(head, bool(tail), bool(opening))
+    features = [*features_before, *(_feature(part) for part in JOINT.split(tail[0] if tail else ""))]
     return Wish(kind or "product", tuple(dict.fromkeys(filter(None, features))), options, cap[1] if cap else None)
 
 
@@ -119,7 +119,7 @@ def _option(text: str) -> tuple[str, str]:
 
 
 def _said_options(text: str) -> tuple[tuple[tuple[str, str], ...], str]:
-    """A colour and a size that a free wording names, and the wording without them."""
+    """A colour and a size in a free wording, and the wording without them."""
     options = []
     for name in ("color", "size"):
         if match := re.search(WORDS[name.upper()], text):
@@ -144,7 +144,7 @@ def _head(text: str, goes_on: bool, opened: bool) -> tuple[list[str], str]:
 
 
 def _split(piece: str, must: bool) -> tuple[str, str]:
-    """A feature of two words and the kind that follows it. must: whether there is a feature for sure."""
+    """A feature of two words and the kind after it. must: whether there certainly is a feature."""
     piece = _bare(piece)
     if quality := LIKE.match(piece):
         return quality[0].strip(), piece[quality.end() :]
