@@ -1,4 +1,4 @@
-"""SDP's idea at work in one trip: a mistake is rejected, and a new plan takes its place (Figure 1)."""
+"""SDP's idea in one trip: a mistake is rejected, and a new plan replaces the old one (Figure 1)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sdp.experiments.travelplanner import Setup
 from sdp.plots import draw_idea
 from sdp.trajectory import Trajectory
 
-TASK = "made-validation-002"  # books a flight there by mistake, and cannot drive back
+TASK = "made-validation-002"  # by mistake it books a flight there, and then cannot drive back
 NAMES = {
     "outbound transport": "the way there",
     "accommodation": "a place to stay",
@@ -26,7 +26,7 @@ TITLE = "A trip of 3 days for at most $500: each condition is certified before t
 
 
 class Idea(NamedTuple):
-    """The episode and its picture."""
+    """The episode and its figure."""
 
     trip: Trajectory
     figure: Figure
