@@ -148,16 +148,16 @@ class _Replans(Rejecting):
     def around(self, name: str, operator: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         before = len(self.ledger.asked)
         result = super().around(name, operator, arguments)
-        if name != "replan" or not (asked := self.ledger.asked[before:]):
+        if name != "replan" or not (new_prompts := self.ledger.asked[before:]):
             return result
         attempts: Sequence[Attempt] = arguments[2].attempts
-        stuck, marks = attempts[-1], set(MARK.findall(json.dumps(asked)))
+        stuck, marks = attempts[-1], set(MARK.findall(json.dumps(new_prompts)))
         at_target = {a.reason for a in attempts if (a.state, a.target) == (stuck.state, stuck.target)}
         if stuck.reason not in marks:
             raise Broken(f"Replan is not told why the last attempt at {stuck.target!r} failed")
         if others := marks - at_target:
             raise Broken(f"Replan is told of {len(others)} failures at other targets as of {stuck.target!r}")
-        self.prompts += len(asked)
+        self.prompts += len(new_prompts)
         return result
 
 

@@ -114,8 +114,8 @@ class Acting(Playable):
 
     def answering(self, task: str, environment: Environment) -> AbstractContextManager[None]:
         """A context in which the engine `oracle` knows the task."""
-        known = any(part.name == ORACLE for part in self.who.parts)
-        return rules.knowing("agents.oracle", environment, self.expert(task)) if known else nullcontext()
+        uses_oracle = any(part.name == ORACLE for part in self.who.parts)
+        return rules.knowing("agents.oracle", environment, self.expert(task)) if uses_oracle else nullcontext()
 
     def acted(self, task: str, environment: Environment, backbone: Backbone, watch: Watch = unwatched) -> History:
         """Play a task; return the history. `agents.play.Play` says what is shown, counted and raised."""

@@ -75,14 +75,14 @@ class MultiHop(MultiHopQuestions, OneCall):
         """Exact match and F1, and the share of gold paragraphs in the evidence, None if unknown."""
         world, query = self.opened(), self.named(task)
         gold = world.hidden(query).gold
-        shown = {"none": (), "shown": tuple(world.reset(query).facts["paragraphs"]), "gold": tuple(gold)}[self.evidence]
+        texts = {"none": (), "shown": tuple(world.reset(query).facts["paragraphs"]), "gold": tuple(gold)}[self.evidence]
         if self.evidence == "gold" and not gold:
             raise ValueError(f"the gold paragraphs of {task} are not annotated; choose another split or evidence")
-        answer = self.ask(ledger, query.goal, multihop.FORM, as_text(shown))
+        answer = self.ask(ledger, query.goal, multihop.FORM, as_text(texts))
         facts = world.step(f"answer {answer}").facts if answer.strip() else {"em": 0.0, "f1": 0.0}
         return {
             "score": facts["em"], "answer": answer, "em": facts["em"], "f1": facts["f1"],
-            "gold_seen": recall(shown, gold) if gold else None,
+            "gold_seen": recall(texts, gold) if gold else None,
         }  # fmt: skip
 
 

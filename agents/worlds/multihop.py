@@ -97,11 +97,11 @@ class Asking(Environment):
 def best(paragraphs: Iterable[Paragraph], query: str, count: int) -> list[Paragraph]:
     """At most `count` paragraphs: those whose title the query names, then by how many of its words they have."""
     stem = stemmer()
-    wanted = {root for word in words(query) if (root := stem(word))}
+    query_roots = {root for word in words(query) if (root := stem(word))}
     query_text = f" {' '.join(words(query))} "
     ranks: dict[Paragraph, tuple[bool, int]] = {}
     for paragraph in paragraphs:
         present = {stem(word) for word in words(f"{paragraph.title} {paragraph.text}")}
-        ranks[paragraph] = f" {' '.join(title_words(paragraph.title))} " in query_text, len(wanted & present)
+        ranks[paragraph] = f" {' '.join(title_words(paragraph.title))} " in query_text, len(query_roots & present)
     matching = [paragraph for paragraph, rank in ranks.items() if any(rank)]
     return sorted(matching, key=lambda paragraph: ranks[paragraph], reverse=True)[:count]

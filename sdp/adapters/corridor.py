@@ -103,8 +103,8 @@ def rooms(first: int, last: int) -> list[Predicate]:
 
 def arrived(trajectory: Trajectory) -> float:
     """The world's own score: 1 if the walker was last seen in the goal's room, whatever was certified; else 0."""
-    seen = [attempt.observation for attempt in trajectory.attempts if attempt.observation]
-    return float(bool(seen) and room_of(seen[-1]) >= trajectory.goal.about["room"])
+    observations = [attempt.observation for attempt in trajectory.attempts if attempt.observation]
+    return float(bool(observations) and room_of(observations[-1]) >= trajectory.goal.about["room"])
 
 
 def room_of(observation: Any) -> int:

@@ -40,8 +40,8 @@ class Setup(AssistantBenchQuestions, Certifying):
     informed: ClassVar[bool] = True  # what a synthetic question asks for is stored with it
 
     def operators(self) -> tuple[str, ...]:
-        asked = [DECOMPOSE, TOOLS, FINDING, JUDGE, FINALIZE, REPLAN]
-        return tuple(dict.fromkeys(prompt.operator for prompt in asked))
+        prompts = [DECOMPOSE, TOOLS, FINDING, JUDGE, FINALIZE, REPLAN]
+        return tuple(dict.fromkeys(prompt.operator for prompt in prompts))
 
     def adapter(self, task: str, ledger: Ledger) -> AssistantBenchAdapter:
         return AssistantBenchAdapter(self.named(task), Browser(self.opened()), ledger, self.policy, self.single)

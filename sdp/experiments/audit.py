@@ -185,12 +185,12 @@ def rows(
     }
     if steps.right.any() and steps.wrong.any():
         intervals[INFORMED] = (cluster_contrast(steps.certified, steps.task, steps.right, steps.wrong, **how), labelled)
-    lines = []
+    table_rows = []
     for metric, (interval, among) in intervals.items():
         value, low, high = (100 * end for end in interval)
         row = tables.row(method, backbone, metric, value, n=int(among.sum()), interval=(low, high), **fields)
-        lines.append(row | {"data": LABELLED})
-    return lines
+        table_rows.append(row | {"data": LABELLED})
+    return table_rows
 
 
 def frame(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
@@ -226,9 +226,9 @@ def with_recorded(ours: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     """Rows of Validate's recordings, without one that is replayed now; then our rows; then the judges'."""
     import pandas as pd
 
-    known = recordings.rows(Setup.method)
-    known = known[~known["backbone"].isin(ours["backbone"])]
-    return pd.concat([frame for frame in (known, ours, others) if len(frame)], ignore_index=True)
+    recorded = recordings.rows(Setup.method)
+    recorded = recorded[~recorded["backbone"].isin(ours["backbone"])]
+    return pd.concat([frame for frame in (recorded, ours, others) if len(frame)], ignore_index=True)
 
 
 def agreement(judged: Mapping[str, Labels]) -> pd.DataFrame:

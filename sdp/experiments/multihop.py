@@ -31,10 +31,10 @@ class Setup(MultiHopQuestions, Certifying):
     settings: Settings = Settings(step_cap=20)  # A.5; the paper's budget was not recovered: the loop's default
 
     def operators(self) -> tuple[str, ...]:
-        asked = [DECOMPOSE, EXTRACT, VERIFY, ANSWER, REPLAN]
-        asked += [QUERY, GUESS] if self.setting == "open" else []
-        asked += [CONSISTENT] if self.policy.strict else []
-        return tuple(dict.fromkeys(prompt.operator for prompt in asked))
+        prompts = [DECOMPOSE, EXTRACT, VERIFY, ANSWER, REPLAN]
+        prompts += [QUERY, GUESS] if self.setting == "open" else []
+        prompts += [CONSISTENT] if self.policy.strict else []
+        return tuple(dict.fromkeys(prompt.operator for prompt in prompts))
 
     def adapter(self, task: str, ledger: Ledger) -> MultiHopAdapter:
         backbone = Redrawing(ledger) if self.redraw else ledger
@@ -47,8 +47,8 @@ class Setup(MultiHopQuestions, Certifying):
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
         """The answer, its EM and F1, whether it was forced, and the share of gold paragraphs shown, None if unknown."""
         question, answer = self._hidden(trajectory), answer_of(trajectory)
-        match, shown = judged(answer, question), set(trajectory.views[-1]["paragraphs"])
-        gold = [paragraph for paragraph in question.gold if beginning(paragraph) in shown]
+        match, beginnings = judged(answer, question), set(trajectory.views[-1]["paragraphs"])
+        gold = [paragraph for paragraph in question.gold if beginning(paragraph) in beginnings]
         return {
             "score": match.em, "answer": answer, "em": match.em, "f1": match.f1,
             "forced": trajectory.forced is not None,

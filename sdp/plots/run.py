@@ -144,9 +144,9 @@ def _draw_plan(canvas: Canvas, grid: Grid, trajectory: Trajectory, row: Row, top
     else:
         tail, caption = plan.predicates[plan.start :], f"{len(plan.predicates)} predicates"
         if row.number:
-            before = trajectory.plans[row.number - 1].predicates[plan.start :]
-            new = sum(predicate not in before for predicate in tail)
-            caption = f"the same {len(tail)}" if tail == before else f"tail of {len(tail)}, {new} new"
+            previous = trajectory.plans[row.number - 1].predicates[plan.start :]
+            new = sum(predicate not in previous for predicate in tail)
+            caption = f"the same {len(tail)}" if tail == previous else f"tail of {len(tail)}, {new} new"
         canvas.middle(HEADER, top + PILL + 0.2, caption, SMALL, FIRST - GAP, 2, color=drawing.QUIET)
         _draw_predicates(canvas, grid, trajectory, row, top)
         _draw_track(canvas, grid, plan.start, row, top)
@@ -208,11 +208,11 @@ def _draw_track(canvas: Canvas, grid: Grid, start: int, row: Row, top: float) ->
 def _marks(grid: Grid, attempts: Sequence[Attempt]) -> list[tuple[float, Attempt | None]]:
     """The position and attempt of each mark; None stands for the attempts for which there is no room."""
     room = int((grid.across - GAP) / STEP)
-    shown: list[Attempt | None] = [*attempts]
+    marks: list[Attempt | None] = [*attempts]
     if len(attempts) > room:
-        shown = [*attempts[: room - 2], None, attempts[-1]]
-    first = grid.left(attempts[0].position) + (grid.across - GAP - STEP * (len(shown) - 1)) / 2
-    return [(first + STEP * number, attempt) for number, attempt in enumerate(shown)]
+        marks = [*attempts[: room - 2], None, attempts[-1]]
+    first = grid.left(attempts[0].position) + (grid.across - GAP - STEP * (len(marks) - 1)) / 2
+    return [(first + STEP * number, attempt) for number, attempt in enumerate(marks)]
 
 
 def _draw_transition(canvas: Canvas, grid: Grid, start: int, position: int, k: int, state: int, top: float) -> None:

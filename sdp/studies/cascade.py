@@ -123,9 +123,9 @@ def draw(rows: pd.DataFrame) -> Figure:
     figure, panels = plt.subplots(1, len(worlds), figsize=(3.3 * len(worlds), 3.6), squeeze=False, sharey=True)
     for axes, world in zip(panels[0], worlds, strict=True):
         for way, style in ((FULL, "o-"), (REPLAY, "D--"), (AGAIN, "s-")):
-            line = rows[rows["world"] == world]
+            curve = rows[rows["world"] == world]
             name = {FULL: "with cascade", REPLAY: "without, replayed", AGAIN: "without, run again"}[way]
-            axes.plot(line["cap"], line[way], style, label=name)
+            axes.plot(curve["cap"], curve[way], style, label=name)
         axes.set(title=world.replace(", ", ",\n"), xlabel="step cap", ylim=(-3, 103))
     panels[0][0].set_ylabel("score by the world, %")
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=3)

@@ -29,10 +29,12 @@ def between(first: Results, second: Results, named: Callable[[Results], str]) ->
     """
     pairs = []
     for dataset in first.setup.datasets:
-        before, after = (run.scores_of(dataset, SDP.name) for run in (first, second))
-        shared = sorted(before.keys() & after.keys())
-        before, after = ({task: scores[task] for task in shared} for scores in (before, after))
-        pairs.append(({"dataset": dataset}, before, after))
+        first_scores, second_scores = (run.scores_of(dataset, SDP.name) for run in (first, second))
+        shared = sorted(first_scores.keys() & second_scores.keys())
+        first_scores, second_scores = (
+            {task: scores[task] for task in shared} for scores in (first_scores, second_scores)
+        )
+        pairs.append(({"dataset": dataset}, first_scores, second_scores))
     table = paired(pairs)[["dataset", "first", "second", *OF_PAIRS, "smallest", "p (Holm)"]]
     names = {"first": named(first), "second": named(second)}
     return table.rename(columns=names).assign(data=first.setup.data, evidence=first.evidence)
@@ -63,8 +65,8 @@ def loop_counts(*runs: Results) -> pd.DataFrame:
             "forced answers": episodes["forced"].sum(),
         }  # fmt: skip
         if "gold_seen" in episodes:
-            scores, shown = (episodes[column].to_dict() for column in ("em", "gold_seen"))
-            (unseen,) = evidence_never_shown(scores, shown).to_dict("records")
+            scores, gold_shown = (episodes[column].to_dict() for column in ("em", "gold_seen"))
+            (unseen,) = evidence_never_shown(scores, gold_shown).to_dict("records")
             row |= {"failures": unseen["denominator"], "evidence never shown": unseen["numerator"],
                     "share, %": _percent(unseen, 0)}  # fmt: skip
         rows.append(row | labels(results))

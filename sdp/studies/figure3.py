@@ -210,11 +210,11 @@ def rows(whole: pd.DataFrame, runs: Runs) -> pd.DataFrame:
     named = pd.DataFrame(readings, columns=["method", "part", "of"])
     return tables.table(
         tables.row(
-            line["method"], line["backbone"], line["benchmark"], line["share"], evidence=line["evidence"],
-            source=f"this run, {line['data']} data", n=int(line["denominator"]), interval=(line["low"], line["high"]),
-            outcomes=runs[line["benchmark"]].outcomes(),
-        ) | {"data": line["data"]}
-        for line in named.merge(whole[whole["denominator"] > 0]).to_dict("records")
+            row["method"], row["backbone"], row["benchmark"], row["share"], evidence=row["evidence"],
+            source=f"this run, {row['data']} data", n=int(row["denominator"]), interval=(row["low"], row["high"]),
+            outcomes=runs[row["benchmark"]].outcomes(),
+        ) | {"data": row["data"]}
+        for row in named.merge(whole[whole["denominator"] > 0]).to_dict("records")
     )  # fmt: skip
 
 

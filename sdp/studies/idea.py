@@ -37,9 +37,9 @@ def idea(noise: float = 0.5, seed: int = 0) -> Idea:
     setup = Setup(engine=f"rules@{noise}", data="synthetic", seed=seed, policy=Policy(undo=3))
     trip = setup.episode(TASK)
     back = [attempt for attempt in trip.attempts if attempt.kind == "return transport"]
-    shown = {
+    decisions = {
         attempt.step: "; ".join(text for _, _, text in attempt.action["decisions"]) or "no option passes"
         for attempt in (back[0], back[-1])
     }
     evidence = f"simulated: rules err in {1 - noise:.0%} of answers; synthetic data; the paper's Replan cannot undo"
-    return Idea(trip, draw_idea(trip, TITLE, shown, NAMES, evidence))
+    return Idea(trip, draw_idea(trip, TITLE, decisions, NAMES, evidence))

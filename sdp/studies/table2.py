@@ -66,8 +66,8 @@ def label(results: Results, condition: str) -> str:
 def sample(trial: Trial, benchmark: str) -> str:
     """The name of the queries: a key of SAMPLES, or the split with its levels."""
     split, levels = trial.options["split"], tuple(trial.options["levels"])
-    known = (name for name, options in SAMPLES.items() if options == {"split": split, "levels": levels})
-    return next(known, f"{split}, {' and '.join(levels)}")
+    names = (name for name, options in SAMPLES.items() if options == {"split": split, "levels": levels})
+    return next(names, f"{split}, {' and '.join(levels)}")
 
 
 def rates(

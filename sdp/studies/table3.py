@@ -168,14 +168,14 @@ def judges(trial: Trial, names: Sequence[str] = (), workers: int = 0, cluster: s
     for judge, errors in {**rates, NONE: Errors(1.0, 0.0)}.items():
         alone = replace(trial, methods=(SDP.name,)).answered_by(erring(trial.engine, errors))
         results = collect(alone, workers, cluster)
-        false, own = (verdicts(results, SDP.name, kind) for kind in (FALSE, OWN))
-        caught, refused = (sum(not verdict["passed"] for verdict in judged) for judged in (false, own))
+        false, unaltered = (verdicts(results, SDP.name, kind) for kind in (FALSE, OWN))
+        caught, refused = (sum(not verdict["passed"] for verdict in judged) for judged in (false, unaltered))
         accuracy = bootstrap_mean([100 * score for score in results.scores.values()])
         rows.append(
             {"judge": judge, "certify, %": 100 * errors.certify, "reject, %": 100 * errors.reject,
              "false": len(false), "caught": caught, "missed": len(false) - caught,
              **_share("caught", caught, len(false)), "forced": sum(verdict["forced"] for verdict in false),
-             "own": len(own), **_share("refused", refused, len(own)), "n": len(results.episodes),
+             "own": len(unaltered), **_share("refused", refused, len(unaltered)), "n": len(results.episodes),
              "accuracy": accuracy.value, "accuracy_low": accuracy.low, "accuracy_high": accuracy.high,
              "data": results.setup.data, "evidence": "simulated"}
         )  # fmt: skip

@@ -104,13 +104,13 @@ def recomputed() -> pd.DataFrame:
     scores = pd.read_csv(path)
     is_task = scores["task_name"].isin(set().union(*LENGTHS.values()))
     rows = []
-    for line in scores[~is_task].itertuples():
-        selected = is_task & (scores["method"] == line.method)
-        if line.length_group != "overall":
-            selected &= scores["length_group"] == line.length_group
+    for row in scores[~is_task].itertuples():
+        selected = is_task & (scores["method"] == row.method)
+        if row.length_group != "overall":
+            selected &= scores["length_group"] == row.length_group
         average = scores["score"][selected].mean()
-        group = line.length_group.capitalize()
-        rows.append((line.method, group, int(selected.sum()), line.score, average, abs(line.score - average)))
+        group = row.length_group.capitalize()
+        rows.append((row.method, group, int(selected.sum()), row.score, average, abs(row.score - average)))
     columns = ["method", "group", "types", "published", "recomputed", "apart"]
     return pd.DataFrame(rows, columns=columns).assign(evidence="published")
 

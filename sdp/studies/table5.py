@@ -34,8 +34,8 @@ def asked(trial: Trial, dataset: str) -> str:
     setting, split = trial.options["setting"], trial.options["split"]
     if trial.data == "synthetic":
         return f"synthetic questions ({split} templates), {setting} setting"
-    where = "its own paragraphs" if setting == "distractor" else f"{CORPORA[dataset]} paragraphs"
-    return f"{split} questions, {where}"
+    searched = "its own paragraphs" if setting == "distractor" else f"{CORPORA[dataset]} paragraphs"
+    return f"{split} questions, {searched}"
 
 
 STUDY = register(

@@ -295,8 +295,8 @@ def played(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> list
             runs += ablated(run, benchmark)
     if trials and not runs:
         engines = ", ".join(dict.fromkeys(trial.engine for trial in trials))
-        wanted = ", ".join(benchmark for trial in trials for benchmark in trial.datasets)
-        raise ValueError(f"{engines} has no run of {wanted}; name a recording of SDP on one of them")
+        benchmarks = ", ".join(benchmark for trial in trials for benchmark in trial.datasets)
+        raise ValueError(f"{engines} has no run of {benchmarks}; name a recording of SDP on one of them")
     return runs
 
 

@@ -125,11 +125,11 @@ def table(setup: Setup, lengths: Mapping[int, int]) -> pd.DataFrame:
     counted = counted._replace(value=" / ".join(map(str, lengths.values())))
     rows = [_line("TravelPlanner", setup, setting) for setting in [*settings("TravelPlanner", setup), counted]]
     for benchmark, experiment in OTHERS.items():
-        own = experiment()
-        listed = settings(benchmark, own)
-        rows += [_line(benchmark, own, setting) for setting in listed]
-        known = {setting.published for setting in listed}
-        rows += [_row(benchmark, name, value) for name, value in _published(benchmark).items() if name not in known]
+        other = experiment()
+        listed = settings(benchmark, other)
+        rows += [_line(benchmark, other, setting) for setting in listed]
+        published = {setting.published for setting in listed}
+        rows += [_row(benchmark, name, value) for name, value in _published(benchmark).items() if name not in published]
     return pd.DataFrame(rows)
 
 

@@ -118,9 +118,9 @@ def beside(audited: audit.Results, *recorded: Results, limit: int = 0, workers: 
     simulation does not know the errors of the model's other operators: compare sign and order of magnitude.
     """
     engines = [erring(noise, audit.rates(audited)) for noise in NOISE]
-    asked: dict[str, Any] = {"benchmarks": DATASETS, "conditions": (SDP.name, WITHOUT_VALIDATE.name)}
+    parts: dict[str, Any] = {"benchmarks": DATASETS, "conditions": (SDP.name, WITHOUT_VALIDATE.name)}
     simulated = (
-        table5.STUDY.run(engine=engine, data="synthetic", limit=limit, workers=workers, **asked) for engine in engines
+        table5.STUDY.run(engine=engine, data="synthetic", limit=limit, workers=workers, **parts) for engine in engines
     )
     compared = [run.compare() for run in (*simulated, *recorded)]
     compared = [frame[frame["method"] == WITHOUT_VALIDATE.name] for frame in compared if len(frame)]

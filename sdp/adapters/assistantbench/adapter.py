@@ -140,14 +140,14 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
         """The steps after `planned`, all or the next one. The answer and the goal always follow them (A.4), so they are
         not asked for.
         """
-        before = [prompts.PlannedStep(kind=p.kind, goal=p.text) for p in planned if p.kind != FINAL]
-        if len(before) < len(planned):
+        planned_steps = [prompts.PlannedStep(kind=p.kind, goal=p.text) for p in planned if p.kind != FINAL]
+        if len(planned_steps) < len(planned):
             return [goal]
         final = Predicate("The answer follows from the findings", FINAL)
-        if len(before) >= prompts.MOST_STEPS:
+        if len(planned_steps) >= prompts.MOST_STEPS:
             return [final, goal]
         steps = self.backbone.ask(
-            prompts.DECOMPOSE, question=state.question, planned=before, single=self.single
+            prompts.DECOMPOSE, question=state.question, planned=planned_steps, single=self.single
         ).value.steps
         new_steps = [Predicate(step.goal, step.kind) for step in steps]
         return new_steps if self.single and new_steps else [*new_steps, final, goal]

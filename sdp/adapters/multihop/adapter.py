@@ -161,17 +161,17 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
             return Draft(state.answer, state.question, state.findings)
         if target.kind == FINAL:
             return self._draft(state, target, failures, ())
-        asked = filled(target.about["question"], [finding.entity for finding in state.findings])
+        sub_question = filled(target.about["question"], [finding.entity for finding in state.findings])
         query = ""
         if self.world.setting == "open":
-            query = self._query(state, asked, view)
+            query = self._query(state, sub_question, view)
             self.world.step(f"search {query}")
         paragraphs = [prompts.Passage(title=title, text=text) for title, text in self.world.shown[-self.policy.shown :]]
         extract = self.backbone.ask(
-            prompts.EXTRACT, paragraphs=paragraphs, question=state.question, asked=asked,
+            prompts.EXTRACT, paragraphs=paragraphs, question=state.question, asked=sub_question,
             found=_certified(state.findings), refused=_rejected(failures, target), sample=_repetitions(failures),
         ).value  # fmt: skip
-        return Claim(Finding(asked, extract.finding, extract.title, extract.entity), query)
+        return Claim(Finding(sub_question, extract.finding, extract.title, extract.entity), query)
 
     def act(self, action: Claim | Draft) -> Evidence | Draft:
         """Look up what a claim cites; an answer is its own observation."""
@@ -302,13 +302,13 @@ def _final() -> Predicate:
 
 def _cited_paragraph(paragraphs: Sequence[Paragraph], title: str) -> Paragraph | None:
     """The paragraph with this title; else one whose title contains it, or is contained in it."""
-    wanted = title.strip().lower()
+    cited = title.strip().lower()
     titles = [paragraph.title.lower() for paragraph in paragraphs]
-    if wanted in titles:
-        return paragraphs[titles.index(wanted)]
-    if len(wanted) < TITLE_PART:
+    if cited in titles:
+        return paragraphs[titles.index(cited)]
+    if len(cited) < TITLE_PART:
         return None
-    return next((p for p, other in zip(paragraphs, titles, strict=True) if wanted in other or other in wanted), None)
+    return next((p for p, other in zip(paragraphs, titles, strict=True) if cited in other or other in cited), None)
 
 
 def _certified(findings: Sequence[Finding]) -> list[prompts.CertifiedFinding]:

@@ -58,8 +58,8 @@ def ranked(paragraphs: Sequence[tuple[str, str]], finding: str, titles: bool = T
 
     titles: whether words of a paragraph's title count too.
     """
-    wanted = set(content_words(finding))
-    counts = [len(wanted & set(content_words(f"{title} {text}" if titles else text))) for title, text in paragraphs]
+    content = set(content_words(finding))
+    counts = [len(content & set(content_words(f"{title} {text}" if titles else text))) for title, text in paragraphs]
     return sorted((index for index, count in enumerate(counts) if count), key=lambda index: -counts[index])
 
 

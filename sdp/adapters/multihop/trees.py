@@ -97,14 +97,14 @@ class TreeBackbone:
         If the findings are the recorded system's own, this is its model's answer; for other findings in a chain, it is
         what the last one found.
         """
-        root, found, hops = self.tree.root, fields.found, self.tree.hops
+        root, findings, hops = self.tree.root, fields.found, self.tree.hops
         options = list[str]()
-        if found and same(found[-1].asked, fields.question):
-            options = [found[-1].entity]
-        elif len(found) == len(hops):
-            agreed = all(same(finding.entity, hop.chosen.text) for finding, hop in zip(found, hops, strict=True))
+        if findings and same(findings[-1].asked, fields.question):
+            options = [findings[-1].entity]
+        elif len(findings) == len(hops):
+            agreed = all(same(finding.entity, hop.chosen.text) for finding, hop in zip(findings, hops, strict=True))
             options += [a for a in root.answers if agreed and root.child and same(a, root.child.text)]
-            options += [found[-1].entity] if "#" in hops[-1].asked else []
+            options += [findings[-1].entity] if "#" in hops[-1].asked else []
         tried = {failure.tried for failure in fields.refused}
         for answer in (*options, *root.answers):
             if answer not in tried:

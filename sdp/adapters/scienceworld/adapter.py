@@ -187,8 +187,8 @@ class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
         return Verdict(judgement.held, judgement.reason)
 
     def advance(self, state: ConditionsState, certified: Sequence[Predicate], observation: Event) -> ConditionsState:
-        held = (p.text for p in certified if p.kind != GOAL or observation.score >= FULL)
-        return ConditionsState(state.task, (*state.held, *held))
+        texts = (p.text for p in certified if p.kind != GOAL or observation.score >= FULL)
+        return ConditionsState(state.task, (*state.held, *texts))
 
     def replan(
         self, state: ConditionsState, goal: Predicate, trajectory: Trajectory, view: Snapshot
@@ -209,10 +209,10 @@ class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
 
     def _situation(self, state: ConditionsState) -> dict[str, Any]:
         """What every planning prompt begins with: the task, what is certified, and what the world shows now."""
-        now = self.view()
+        view = self.view()
         return {
-            "grain": self.policy.grain, "task": state.task, "rooms": list(self.world.rooms()), "room": now.room,
-            "inventory": now.inventory, "certified": list(state.held),
+            "grain": self.policy.grain, "task": state.task, "rooms": list(self.world.rooms()), "room": view.room,
+            "inventory": view.inventory, "certified": list(state.held),
         }  # fmt: skip
 
 

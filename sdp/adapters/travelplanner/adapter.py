@@ -126,14 +126,14 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         # Each slot's options exclude what earlier slots took, and see the budget that these left (A.2).
         decisions: tuple[Decision, ...] = ()
         for slots in _selections(target):
-            now = state.reopen(trip.slots_of(target)).decide(decisions)
-            options = self._options(now, target, slots[0])
+            current = state.reopen(trip.slots_of(target)).decide(decisions)
+            options = self._options(current, target, slots[0])
             if not options.options and target.about.get("required", True):
                 return Choice((), None, note=options.diagnostic, searches=self.catalogue.new_searches())
             decisions += self._select(
-                now, target, options, failures, slots, trip=_trip_text(self.task, now.route),
-                slot=f"{slots[0][1]} of day {slots[0][0]}", left=self.task.budget - now.cost,
-                wanted=list(now.cuisines_missing),
+                current, target, options, failures, slots, trip=_trip_text(self.task, current.route),
+                slot=f"{slots[0][1]} of day {slots[0][0]}", left=self.task.budget - current.cost,
+                wanted=list(current.cuisines_missing),
             )  # fmt: skip
         draft = trip.itinerary(_on_its_route(state, target).decide(decisions))
         return Choice(decisions, draft, submit=target.kind == trip.RENDER, searches=self.catalogue.new_searches())
@@ -187,8 +187,8 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         """As many selections without the plan: among any options, ignoring slot, route, cuisines and budget."""
         decisions: tuple[Decision, ...] = ()
         for number in range(target.about["selections"]):
-            now = state.decide(decisions)
-            texts = [decision.text for decision in now.decisions]
+            current = state.decide(decisions)
+            texts = [decision.text for decision in current.decisions]
             random = Random(f"{self.task.id} {texts} {len(failures)} {number}")
             options = Options(anything(self.catalogue, self.task, random))
             fields = {
@@ -197,7 +197,7 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
                 "left": self.task.budget,
                 "wanted": [],
             }
-            decisions += self._select(now, target, options, failures, [], **fields)
+            decisions += self._select(current, target, options, failures, [], **fields)
         return Choice(decisions, trip.itinerary(state.decide(decisions)), searches=self.catalogue.new_searches())
 
     def _options(self, state: TripState, target: Predicate, slot: tuple[int, str]) -> Options:
@@ -276,8 +276,8 @@ def _rejected_choices(failures: Sequence[Attempt], target: Predicate) -> list[Re
     """Each rejected choice once, with its count: repeated lines would only make the prompt longer."""
     chosen = (failure.action["decisions"] if failure.action else [] for failure in failures)
     choices = ("; ".join(text for _, _, text in decisions) or "nothing" for decisions in chosen)
-    lines = Counter(zip(choices, (why(failure, target) for failure in failures), strict=True))
-    return [RejectedChoice(choice=choice, reason=reason, times=times) for (choice, reason), times in lines.items()]
+    counts = Counter(zip(choices, (why(failure, target) for failure in failures), strict=True))
+    return [RejectedChoice(choice=choice, reason=reason, times=times) for (choice, reason), times in counts.items()]
 
 
 def _candidate(catalogue: Catalogue, task: TripTask, city: str) -> Candidate:

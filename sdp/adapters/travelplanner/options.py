@@ -67,8 +67,8 @@ def sift(candidates: Iterable[Option], stages: Sequence[Stage], what: str) -> Op
     if not remaining:
         return Options((), f"{LISTINGS}: the listings hold no {what}")
     # In sequence, so that the filter that leaves nothing can be named: A.2 gives this diagnostic to Replan.
-    for name, keep in stages:
-        passing = [option for option in remaining if keep(option)]
+    for name, passes in stages:
+        passing = [option for option in remaining if passes(option)]
         if not passing:
             cheapest = min(option.cost for option in remaining)
             return Options(
@@ -87,8 +87,8 @@ def cap(options: Options, wanted: Sequence[str] = (), size: int = CAP) -> Option
     offers = (next((o for o in options.options if cuisine in o.cuisines), None) for cuisine in wanted)
     promoted = list(dict.fromkeys(offer for offer in offers if offer))
     others = [option for option in options.options if option not in promoted]
-    shown = {*promoted, *others[: size - len(promoted)]}
-    return Options(tuple(option for option in options.options if option in shown), options.diagnostic)
+    selected = {*promoted, *others[: size - len(promoted)]}
+    return Options(tuple(option for option in options.options if option in selected), options.diagnostic)
 
 
 class Search(NamedTuple):
@@ -252,7 +252,7 @@ def night(row: Any, days: Sequence[int], people: int) -> Option:
 
 def meal(row: Any, day: int, slot: str, task: TripTask) -> Option:
     """A restaurant for a meal, with those of the query's cuisines that it offers."""
-    cuisines = tuple(wanted for wanted in task.cuisines if any(wanted in kind for kind in row.cuisines))
+    cuisines = tuple(cuisine for cuisine in task.cuisines if any(cuisine in kind for kind in row.cuisines))
     eaten = Decision(day, slot, place_text(row), meal_cost(row, task.people), "", cuisines)
     return Option(eaten.text, (eaten,), eaten.cost, cuisines=cuisines)
 

@@ -122,13 +122,13 @@ def legs(task: TripTask, route: Route) -> list[Leg]:
 def cities_on(task: TripTask, route: Route) -> dict[int, tuple[str, ...]]:
     """Day -> the cities of the day without the origin: where to eat and look around."""
     ways = legs(task, route)
-    where = {}
+    cities = {}
     for day in range(1, task.days + 1):
         leg = next((leg for leg in ways if leg.day == day), None)
-        here = [leg.org, leg.dest] if leg else [max((w for w in ways if w.day < day), key=lambda w: w.day).dest]
+        places = [leg.org, leg.dest] if leg else [max((w for w in ways if w.day < day), key=lambda w: w.day).dest]
         # The evaluator stops reading a day's cuisines at a meal in the origin.
-        where[day] = tuple(city for city in here if city != task.org)
-    return where
+        cities[day] = tuple(city for city in places if city != task.org)
+    return cities
 
 
 def nights(task: TripTask, route: Route) -> list[tuple[str, tuple[int, ...]]]:
@@ -153,9 +153,9 @@ def state_plan(task: TripTask, route: Route, every_meal: bool, numbered: bool = 
     kinds = [OUTBOUND, *[BETWEEN] * (len(ways) - 2), RETURN]
     transport = [_transport(kind, leg, task, route) for kind, leg in zip(kinds, ways, strict=True)]
     stays = [_stay(city, days, task) for city, days in nights(task, route)]
-    where = cities_on(task, route)
-    meals = [_meals(day, where[day], every_meal or day not in travel_days, task) for day in where]
-    sights = [_sights(day, where[day], day not in travel_days) for day in where]
+    cities = cities_on(task, route)
+    meals = [_meals(day, cities[day], every_meal or day not in travel_days, task) for day in cities]
+    sights = [_sights(day, cities[day], day not in travel_days) for day in cities]
     for by_day in (meals, sights):
         by_day.sort(key=lambda predicate: not predicate.about["required"])  # stable
     # The evaluator asks for meals and an attraction only on days without travel; any other costs money.
@@ -226,8 +226,8 @@ def itinerary(state: TripState) -> list[dict[str, Any]]:
     days = blank_draft(state.task)
     if state.route:
         ways = {leg.day: leg for leg in legs(state.task, state.route)}
-        for day, here in cities_on(state.task, state.route).items():
-            days[day - 1]["current_city"] = f"from {ways[day].org} to {ways[day].dest}" if day in ways else here[0]
+        for day, cities in cities_on(state.task, state.route).items():
+            days[day - 1]["current_city"] = f"from {ways[day].org} to {ways[day].dest}" if day in ways else cities[0]
     for decision in state.decisions:
         days[decision.day - 1][decision.slot] = decision.text
     return days

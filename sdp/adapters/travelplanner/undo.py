@@ -163,9 +163,9 @@ def frugal(catalogue: Catalogue, state: TripState, target: Predicate, options: O
         remaining = [option for option in remaining if (option.mode == SELF_DRIVING) == by_car] or remaining
     if target.kind == trip.MEALS_OF_DAY:
         menu = cheapest_meals(catalogue, state, every_meal)
-        here = (menu.texts.get(city, ()) for city in target.about["cities"]) if menu else ()
+        menus_by_city = (menu.texts.get(city, ()) for city in target.about["cities"]) if menu else ()
         # The city that the party leaves today comes first: its part of the menu cannot be eaten later.
-        texts = next(filter(None, here), ())
+        texts = next(filter(None, menus_by_city), ())
         on_menu = tuple(option for option in remaining if option.label in texts)
         if on_menu or not target.about["required"]:
             return Options(on_menu, options.diagnostic)
