@@ -22,7 +22,7 @@ class Observation(NamedTuple):
 
 
 class Environment(Protocol):
-    """One episode on one task. A class that inherits `view` and `valid_actions` shows nothing and lists no actions.
+    """One episode on one task. By default `view` shows nothing and `valid_actions` lists none.
 
     name: short name of the world; prompts are named after it. tools: the actions and their syntax in words, the same
     for all tasks. form: a regular expression of the whole action, which gives away no more than the tools say; "" if

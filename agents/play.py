@@ -30,7 +30,7 @@ class Settings:
     observation; 0 for no cap. schema: true binds answers to a JSON schema instead of free text; "action" also binds
     actions to the form that the world's tools state (`Environment.form`).
     blank: the placebo of an agent that plans or reflects: it makes the same calls, and is shown numbered blanks.
-    trials: of Reflexion. success: what ends Reflexion's trials: the model's own judgement, or the environment's score,
+    trials: Reflexion's. success: what ends Reflexion's trials: the model's own judgement, or the environment's score,
     which is privileged. replan: when Plan-and-Act plans again: after each action, or after a failed one. scope: answers
     that TDP's executor has for a sub-goal; enough for a whole task, since a blank sub-goal stands for the whole task.
     """

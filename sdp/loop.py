@@ -63,7 +63,7 @@ def run_episode(
 ) -> Trajectory:
     """Play one task; return the certified trajectory.
 
-    ledger: the backbone that the adapter asks; it tells what each attempt and each plan cost. watch: called with the
+    ledger: the backbone that the adapter asks; it counts the cost of each attempt and plan. watch: called with the
     trajectory so far before each attempt.
     Raises UnreachablePlan, and whatever the world or the backbone raises. A malformed answer to Realize or Validate is
     a failed attempt. Replan is asked again after one, as often as the budget allows attempts at a target. In Propose it
@@ -167,7 +167,7 @@ def _stopped(end: str, adapter: Adapter[Any, Any, Any], state: Any, goal: Predic
 
 
 def _up_to(goal: Predicate, predicates: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """The plan without what follows the goal, which ends it."""
+    """The plan up to the goal: nothing may follow it."""
     plan = tuple(predicates)
     return plan[: plan.index(goal) + 1] if goal in plan else plan
 

@@ -133,7 +133,7 @@ def _text(value: Any) -> str:
 class MarkovTest(NamedTuple):
     """information: I(next; prefix | s, P) in bits; expected: its mean under independence; p_value: one-sided.
 
-    steps: certified steps in all. groups: (s, P) pairs that occur with more than one prefix; only they can tell.
+    steps: certified steps in all. groups: (s, P) pairs that occur with more than one prefix; only they count.
     informative: steps in those groups.
     """
 

@@ -26,7 +26,7 @@ AnyAdapter: TypeAlias = Adapter[Any, Any, Any]
 
 
 class Wrapped:
-    """An adapter with some operators replaced. Everything else is passed on, which no type checker follows."""
+    """An adapter with some operators replaced. Everything else is passed on to it, which no type checker follows."""
 
     def __init__(self, adapter: AnyAdapter, random: Random) -> None:
         self._adapter, self._random = adapter, random

@@ -1,4 +1,4 @@
-"""Acting agents on each benchmark: its environment and its cap of steps, which is SDP's where SDP plays it.
+"""Acting agents on each benchmark: its environment and its cap of steps, the same as SDP's if SDP plays it.
 
 No honest rule can play most of these worlds: offline the engine `oracle`, the world's expert, stands in.
 """

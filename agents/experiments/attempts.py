@@ -1,4 +1,4 @@
-"""Several attempts of an agent at each task, stored word by word. Methods that choose among them play nothing again.
+"""Several attempts of an agent at each task, stored word by word: choosing among them needs no new episodes.
 
 An attempt is identified by the sample index of its calls. So the noise of `oracle@p` is sampled again for each attempt,
 and a model with a temperature answers again; both are repeatable.

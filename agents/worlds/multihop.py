@@ -95,7 +95,7 @@ class Asking(Environment):
 
 
 def best(paragraphs: Iterable[Paragraph], query: str, count: int) -> list[Paragraph]:
-    """At most `count` paragraphs: those whose title the query names, then by how many of its words they have."""
+    """The best paragraphs, at most `count`: those whose title the query names, then those with most of its words."""
     stem = stemmer()
     query_roots = {root for word in words(query) if (root := stem(word))}
     query_text = f" {' '.join(words(query))} "

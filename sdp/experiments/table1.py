@@ -63,7 +63,7 @@ class Remembering:
     """A ledger that leaks the past into Realize, against locality: the positive control of the test.
 
     After a rejected attempt at an earlier predicate, each choice is replaced by the last option with probability
-    `leak`. Realize may know what was rejected at the same predicate, so that alone triggers no leak.
+    `leak`. Rejections at the same predicate cause no leak, since Realize may know them.
     """
 
     def __init__(self, ledger: Ledger, leak: float, random: Random) -> None:

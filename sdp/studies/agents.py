@@ -176,7 +176,7 @@ def _over_budget(results: Results, method: str) -> list[bool]:
 def footing(results: Results) -> pd.DataFrame:
     """Whether all methods keep to the agents' caps of steps and calls: SDP has no cap of calls.
 
-    most: the maximum of an episode. over: episodes that exceed a cap. within: the score in percent if these count as
+    most: the maximum over episodes. over: episodes that exceed a cap. within: the score in percent if these count as
     failed. Methods of one call, which take no steps, are left out.
     """
     rows: list[dict[str, Any]] = []

@@ -147,7 +147,7 @@ def collect(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> Run
 
 
 def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> list[Runs]:
-    """The recorded runs of real models, by default all; without recordings whose official data is missing.
+    """The recorded runs of real models, by default all; recordings without their official data are left out.
 
     names: of recordings of SDP on TravelPlanner or of Table 5.
     """

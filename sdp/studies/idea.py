@@ -33,7 +33,7 @@ class Idea(NamedTuple):
 
 
 def idea(noise: float = 0.5, seed: int = 0) -> Idea:
-    """noise: probability that an answer is kept. Replan may undo here, which goes beyond the paper."""
+    """noise: p of `rules@p`, the probability that an answer is kept. Replan may undo, which goes beyond the paper."""
     setup = Setup(engine=f"rules@{noise}", data="synthetic", seed=seed, policy=Policy(undo=3))
     trip = setup.episode(TASK)
     back = [attempt for attempt in trip.attempts if attempt.kind == "return transport"]

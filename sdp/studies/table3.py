@@ -143,8 +143,8 @@ def injections(*runs: Results) -> pd.DataFrame:
 
 
 def followed(trial: Trial, engines: Sequence[str], workers: int = 0, cluster: str = "") -> pd.DataFrame:
-    """`injections` by engine, if findings follow such pages. trial: of PLANTED. engines: rules that differ in the error
-    rates of Validate.
+    """`injections` by engine, with planted findings that follow such pages. trial: of PLANTED. engines: rules that
+    differ in the error rates of Validate.
     """
     frames = []
     for engine in engines:

@@ -29,7 +29,7 @@ class Policy:
     uncertainty: "marked" passes partial findings on with markers, "forced" asks for complete ones (§4.1). second: the
     second source of evidence; "wider" searches in the step's own words and reads further results, "none" has none.
     opens: which result of a search is read automatically: the "top" one unless its site is on the blacklist (A.4), or
-    the first "allowed" one. results: how many of each search Realize and Replan are shown.
+    the first "allowed" one. results: how many per search Realize and Replan are shown.
     """
 
     uncertainty: prompts.Uncertainty = "marked"

@@ -25,10 +25,10 @@ TITLE_PART = 4  # the least number of characters of a cited title that is matche
 class Policy:
     """Options of the adapter.
 
-    hops: their number: "two" (A.5), "id" (A.6: read from the task's id, which nobody who asks a question would give:
-    privileged) or "guess" (Propose decides). strict: A.6's checks of answers. escalate: A.6's other queries after
-    failed searches. overlap: if a finding's paragraph is not the cited one, its words are searched in the "text" (A.5)
-    or in "title and text". shown: at most how many paragraphs an extraction is shown, the newest ones.
+    hops: their number: "two" (A.5), "id" (A.6: read from the task's id, which real questions do not have: privileged)
+    or "guess" (Propose decides). strict: A.6's checks of answers. escalate: A.6's other queries after failed searches.
+    overlap: if a finding's paragraph is not the cited one, its words are searched in the "text" (A.5) or in "title and
+    text". shown: at most how many paragraphs an extraction is shown, the newest ones.
     """
 
     hops: Literal["two", "id", "guess"] = "two"

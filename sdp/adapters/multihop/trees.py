@@ -30,7 +30,7 @@ class TreeBackbone:
     """A backbone for one question; no model is asked.
 
     certify: None for the string certificate; else the placebo, a coin that certifies a finding with this probability,
-    and always the same finding alike. seed: of the coin.
+    and gives the same finding the same verdict. seed: of the coin.
     """
 
     engine = parse("rules")  # of whatever is not recorded
