@@ -53,7 +53,7 @@ class Settings:
         if wrong := [f"{name}={getattr(self, name)}" for name, few in least.items() if getattr(self, name) < few]:
             raise ValueError(
                 f"{', '.join(wrong)}: steps, trials and scope are at least 1; calls, tokens and stuck at least 0, "
-                "where 0 is twice the steps, and any number"
+                "where calls=0 means twice the steps, and 0 of the others no cap"
             )
 
     @property

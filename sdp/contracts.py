@@ -54,7 +54,7 @@ def propose_respects_planned(setup: Certifying, tasks: Sequence[str]) -> str:
                 if planned and list(proposed) == list(first):
                     raise Broken(f"{task}: Propose begins again with {first[0].text!r}, which is planned")
                 if planned and fields and fields == first_fields:
-                    raise Broken(f"{task}: Propose asks in the same words, whatever is planned")
+                    raise Broken(f"{task}: Propose's prompt is the same, whatever is planned")
                 first, first_fields = (first, first_fields) if planned else (proposed, fields)
                 planned = (*planned, proposed[0])
             predicates, prompts = predicates + len(planned), prompts + len(ledger.asked)
@@ -68,9 +68,9 @@ def placebo_has_no_content(setup: Certifying, tasks: Sequence[str]) -> str:
         plan, given = realized(setup, task)
         other = realized(setup, task, scrambled=True)[1]
         if pair := next((pair for pair in zip(given, other, strict=False) if pair[0] != pair[1]), None):
-            raise Broken(f"{task}: Realize is given {_short(pair[0])}, of another plan {_short(pair[1])}")
+            raise Broken(f"{task}: the plan reaches Realize: {_short(pair[0])}; with another plan {_short(pair[1])}")
         if len(given) != len(other):
-            raise Broken(f"{task}: Realize is asked {len(given)} times, and {len(other)} times of another plan")
+            raise Broken(f"{task}: the plan reaches Realize: {len(given)} calls; with another plan {len(other)} calls")
         if kinds := {predicate.kind for predicate in plan if predicate.kind} & _texts(given):
             raise Broken(f"{task}: Realize is given the kind of its target, {', '.join(sorted(kinds))}")
         count += len(given)
@@ -156,7 +156,7 @@ class _Replans(Rejecting):
         if stuck.reason not in marks:
             raise Broken(f"Replan is not told why the last attempt at {stuck.target!r} failed")
         if others := marks - at_target:
-            raise Broken(f"Replan is told of {len(others)} failures at other targets as of {stuck.target!r}")
+            raise Broken(f"Replan is told of {len(others)} failures at other targets as if at {stuck.target!r}")
         self.prompts += len(new_prompts)
         return result
 
@@ -191,7 +191,7 @@ class _Guard(Between):
         if _key(self.state) != before:
             raise Broken(f"{name} changes the certified state from {_short(before)} to {_short(_key(self.state))}")
         if name == "advance" and _key(operator(*arguments)) != _key(result):
-            raise Broken("advance makes another state of the same arguments when it is called again")
+            raise Broken("advance is not pure: called again with the same arguments, it returns another state")
         self.state = result if name == "advance" else result[0] if name == "start" else self.state
         return result
 
@@ -254,7 +254,7 @@ def _budget(setup: Certifying, task: str, budget: int, retry_while: str) -> int:
         raise Broken(f"{with_budget}: {tries} attempts before the Replans, not {expected} before each of 3")
     booked = trajectory.cost.calls
     if not booked == cost_of(ledger.calls).calls == ledger.answered:
-        raise Broken(f"{with_budget}: the engine answered {ledger.answered} prompts, and {booked} are booked")
+        raise Broken(f"{with_budget}: the engine answered {ledger.answered} prompts, but {booked} were counted")
     return len(tries)
 
 

@@ -94,7 +94,7 @@ class Setup(Experiment):
         if self.world not in ACTORS:
             raise BadSetting(f"world={self.world!r}; choose one of {', '.join(ACTORS)}")
         if self.count < 1:
-            raise BadSetting(f"count={self.count}: there is at least one attempt a task")
+            raise BadSetting(f"count={self.count}: each task needs at least one attempt")
         # Filled in here, so that a run's engine is never "".
         engine, steps = NOISY[self.world]
         object.__setattr__(self, "engine", self.engine or engine)

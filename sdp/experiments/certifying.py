@@ -75,7 +75,7 @@ class Certifying(Playable):
         judged = self.settings.validate and self.placebo is self.blanked is None
         if trajectory.reached_goal and not judged and MET not in trajectory.outcome:
             raise ValueError(
-                f"Nothing says whether {trajectory.task} came to its goal: the loop's verdicts are switched off. Give "
+                f"Nothing says whether {trajectory.task} reached its goal: the loop's verdicts are switched off. Give "
                 "the adapter `met(goal, observation)`, or the world's view a `score`"
             )
         return float(trajectory.outcome.get(MET, trajectory.reached_goal))
