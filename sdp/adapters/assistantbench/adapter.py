@@ -55,8 +55,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class FindingsState:
-    """The certified state. queries, uses: numbers of searches and pages when it was certified; later ones belong to the
-    current step.
+    """The certified state. queries, uses: numbers of searches and pages when it was certified; later ones are new.
 
     The caches and the blacklist, which A.4 counts as state, change with every attempt and are the view.
     """
@@ -85,10 +84,7 @@ class ToolCalls:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the tools and the Finding prompt returned. queries, uses: counts of the state after it.
-
-    JSON leaves out the pages' texts.
-    """
+    """What the tools and the Finding prompt returned. queries, uses: the state's counts after it. JSON has no texts."""
 
     gather: ToolCalls
     finding: Finding
