@@ -170,7 +170,7 @@ class Trajectory:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Trajectory:
-        """Raises TypeError or KeyError for a value that is no trajectory."""
+        """The trajectory that `to_json` wrote. Raises TypeError or KeyError for a value that is no trajectory."""
         parts = dict(value)
         parts["goal"] = Predicate(**parts["goal"])
         parts["states"] = tuple(parts["states"])

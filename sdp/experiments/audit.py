@@ -194,7 +194,7 @@ def rows(
 
 
 def frame(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
-    """Our Validate's rows."""
+    """The rows of our Validate, as a results table."""
     source = {"evidence": results.evidence, "source": f"this run on {SLICE}", "outcomes": results.outcomes()}
     return tables.table(rows(VALIDATE, results.backbone, results.labels, reading, seed, **source))
 

@@ -55,14 +55,14 @@ def present() -> bool:
 def episodes(seeds: int = SEEDS) -> pd.DataFrame:
     """All conditions on the official questions that have both paragraphs and a tree: `played`, and the benchmark.
 
-    Raises MissingData without the questions or the trees, DamagedData.
+    Raises MissingData without the questions or the trees, DamagedData if a file is damaged.
     """
     parts = [played(setup, playable(setup), seeds).assign(benchmark=name) for name, setup in SETUPS.items()]
     return pd.concat(parts, ignore_index=True)
 
 
 def playable(setup: Setup) -> dict[str, Tree]:
-    """Task id -> tree. Raises MissingData, DamagedData."""
+    """Task id -> tree, for the questions that have one. Raises MissingData, DamagedData."""
     released = trees(official_data() / official.NAME, setup.dataset)
     return matched(released, [setup.world().hidden(task) for task in setup.world().tasks(setup.split)])
 

@@ -139,7 +139,7 @@ class Browser:
 
 
 def fault(page: Page) -> str:
-    """Why a page is no evidence, "" if it is."""
+    """Why a page cannot be used as evidence, "" if it can."""
     return page.error or (f"fewer than {SHORTEST} characters" if len(page.text.strip()) < SHORTEST else "")
 
 

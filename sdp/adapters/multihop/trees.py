@@ -47,7 +47,7 @@ class TreeBackbone:
         }
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises MalformedAnswer where the tree has no answer."""
+        """The tree's answer to a prompt. Raises MalformedAnswer if it has none."""
         if prompt.name not in self._answers:
             raise MalformedAnswer(f"a recorded tree answers no {prompt.name}; play it where paragraphs are given")
         value = self._answers[prompt.name](prompt.fill(**fields))
