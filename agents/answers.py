@@ -1,7 +1,7 @@
-"""What acting agents answer: typed answers, each written as free text by `as_text` and read strictly by `from_text`.
+"""Typed answers of acting agents. Each is written as free text by `as_text` and parsed strictly by `from_text`.
 
-Free text is the default, as the papers have it: only so can malformed answers be counted. Bound to a schema the same
-answers come as JSON. Readers raise MalformedAnswer in words that are shown to the model.
+Free text is the default, as in the papers: only then can malformed answers be counted. Bound to a schema, the same
+answers come as JSON. Parsers raise MalformedAnswer; the model is shown the message.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from lab.models.backbone import MalformedAnswer
 from lab.models.prompts import AnswerModel, FreeText, limited
 
 A = TypeVar("A", bound=Any)
-MOST_STEPS = 30  # of a plan; a model that repeats itself would plan on for ever
+MOST_STEPS = 30  # of a plan; a model that repeats itself would never stop
 MOST_WORDS = 600  # characters of a lesson or a thought
 NUMBERED = re.compile(r"(\d{1,6})\. +(.*\S)")
 AFTER = re.compile(r"(.*\S) \(after (\d{1,6}(?:, ?\d{1,6})*)\)")
 
 
 def one_line(text: str) -> str:
-    """The text in one line, since plans are shown as lines. Raises ValueError for one without words."""
+    """The text on one line, since plans are shown as lines. Raises ValueError if it has no words."""
     if not text.split():
         raise ValueError("it is empty")
     return " ".join(text.split())
@@ -33,29 +33,29 @@ Line = Annotated[str, AfterValidator(one_line)]
 
 
 def read(value: Any, kind: type[A]) -> A:
-    """A backbone's value as the answer that was asked for. Raises MalformedAnswer, in words for the model."""
+    """Parse a backbone's value into the answer that was asked for. Raises MalformedAnswer with words for the model."""
     return cast(A, kind.from_text(value.text) if isinstance(value, FreeText) else value)
 
 
 def as_text(answer: Any) -> str:
-    """An answer as it is kept: as free text, or as JSON where it has no such form."""
+    """An answer as it is stored: free text, or JSON if its type has no text form."""
     if isinstance(answer, FreeText):
         return answer.text
     return str(answer.as_text() if hasattr(answer, "as_text") else answer.model_dump_json())
 
 
 def in_form(answer: Any, free: bool) -> AnswerModel:
-    """The answer as a model gives it: in free text, or bound to the schema. Rules and noise answer so."""
+    """The answer as a model would give it: as free text, or bound to the schema. Rules and noise answer this way."""
     return FreeText(text=answer.as_text()) if free else answer
 
 
 def labelled(text: str, first: str, second: str) -> tuple[str, str]:
-    """What follows two labels, each at the beginning of a line, in bold or plain. Raises MalformedAnswer."""
+    """The texts that follow two labels, each label at the start of a line, bold or plain. Raises MalformedAnswer."""
     text = re.sub(rf"^([*_]{{1,3}})({first}|{second})(?::\1|\1:|:(.*)\1$)", r"\2:\3", text.strip(), flags=re.MULTILINE)
-    found = re.fullmatch(rf"{first}:(.*?)\n{second}:(.*)", text, re.DOTALL)
-    if not found:
+    match = re.fullmatch(rf"{first}:(.*?)\n{second}:(.*)", text, re.DOTALL)
+    if not match:
         raise MalformedAnswer(f"it is not a line that begins with `{first}:` and then one that begins with `{second}:`")
-    parts = found[1].strip(), found[2].strip()
+    parts = match[1].strip(), match[2].strip()
     if any(re.search(rf"^(?:{first}|{second}):", part, re.MULTILINE) for part in parts):
         raise MalformedAnswer(f"it has more than one `{first}:` and one `{second}:`")
     if not parts[1]:
@@ -83,14 +83,15 @@ class Act(AnswerModel):
 
 @dataclass(frozen=True)
 class ActInForm:
-    """The `narrow` of a prompt that an `Act` answers, for a world whose actions have a form: a regular expression of
-    the whole action. Only a model that is bound to the schema is held to it.
+    """Restricts the action of an `Act` to a form, a regular expression of the whole action: a prompt's `narrow`.
+
+    Only a model that is bound to the schema is held to it.
     """
 
     form: str
 
     def __call__(self, fields: Any) -> type[Act]:
-        """The same class for all fields."""
+        """The restricted `Act`, the same class for all fields."""
         return limited(Act, "action", str, pattern=f"^(?:{self.form})$")
 
 
@@ -122,8 +123,8 @@ class Graph(AnswerModel):
     goals: list[SubGoal] = Field(min_length=1, max_length=MOST_STEPS)
 
     def as_text(self) -> str:
-        after = [f" (after {', '.join(map(str, one.after))})" if one.after else "" for one in self.goals]
-        return "\n".join(f"{one.number}. {one.goal}{needs}" for one, needs in zip(self.goals, after, strict=True))
+        after = [f" (after {', '.join(map(str, goal.after))})" if goal.after else "" for goal in self.goals]
+        return "\n".join(f"{goal.number}. {goal.goal}{needs}" for goal, needs in zip(self.goals, after, strict=True))
 
     @classmethod
     def from_text(cls, text: str) -> Self:
@@ -131,11 +132,11 @@ class Graph(AnswerModel):
         return cls(goals=[_sub_goal(*line) for line in numbered(text).items()])
 
     def checked(self, first: int) -> Self:
-        """Itself, where it is numbered from `first` on and each needs earlier ones. Raises MalformedAnswer."""
-        for number, one in enumerate(self.goals, start=first):
-            if one.number != number:
-                raise MalformedAnswer(f"number {number} was due where {one.number} stands")
-            if wrong := [other for other in one.after if not 0 < other < number]:
+        """This graph, if its numbers run on from `first` and goals need only earlier ones. Raises MalformedAnswer."""
+        for number, goal in enumerate(self.goals, start=first):
+            if goal.number != number:
+                raise MalformedAnswer(f"number {number} was due where {goal.number} stands")
+            if wrong := [other for other in goal.after if not 0 < other < number]:
                 raise MalformedAnswer(f"{number} comes after {wrong[0]}, which is no earlier one")
         return self
 
@@ -175,20 +176,20 @@ class Sentence(AnswerModel):
 
 
 def numbered(text: str, first: int = 0) -> dict[int, str]:
-    """Numbered lines and nothing else, from `first` on; 0 for any number. Raises MalformedAnswer."""
+    """Parse a text of numbered lines only, which count from `first`; 0 for any. Raises MalformedAnswer."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    found = [NUMBERED.fullmatch(line) for line in lines]
-    numbers = [int(match[1]) for match in found if match]
+    matches = [NUMBERED.fullmatch(line) for line in lines]
+    numbers = [int(match[1]) for match in matches if match]
     first = first or next(iter(numbers), 1)
     if not numbers or numbers != list(range(first, first + len(lines))):
         raise MalformedAnswer("it is not lines that begin with `1.`, `2.` and so on, without gaps or other lines")
     if len(numbers) > MOST_STEPS:
         raise MalformedAnswer(f"it has {len(numbers)} lines, and {MOST_STEPS} are the most")
-    return {int(match[1]): match[2] for match in found if match}
+    return {int(match[1]): match[2] for match in matches if match}
 
 
 def _sub_goal(number: int, line: str) -> SubGoal:
     goal, after = line, list[int]()
     if match := AFTER.fullmatch(line):
-        goal, after = match[1], [int(one) for one in match[2].split(",")]
+        goal, after = match[1], [int(digits) for digits in match[2].split(",")]
     return SubGoal(number=number, goal=goal, after=after)

@@ -1,6 +1,6 @@
-"""What a world offers an agent: the task and the tools in words, actions in text, and what became of it.
+"""The protocol through which agents see a world: the task and the tools in words, actions as text, and the result.
 
-Agents know worlds by this protocol alone, so that every agent plays every world that has an adapter (`agents.worlds`).
+Agents use this protocol alone, so every agent plays every world that has an adapter (`agents.worlds`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from worlds.base import Step, Task, World
 
 
 class Observation(NamedTuple):
-    """What an action brought. done: the episode is over. valid: False for an action that there is not."""
+    """The answer to an action. done: the episode is over. valid: False if the action does not exist or was refused."""
 
     text: str
     done: bool = False
@@ -22,11 +22,11 @@ class Observation(NamedTuple):
 
 
 class Environment(Protocol):
-    """One episode on one task. Whoever inherits shows nothing beside the history, and lists no actions.
+    """One episode on one task. By default `view` shows nothing and `valid_actions` lists none.
 
-    name: of the world, short; prompts are named after it. tools: the actions and how they are written, in words, the
-    same for all tasks. form: a regular expression of the whole action, with no more in it than the tools say; "" where
-    the tools state none.
+    name: short name of the world; prompts are named after it. tools: the actions and their syntax in words, the same
+    for all tasks. form: a regular expression of the whole action, which gives away no more than the tools say; "" if
+    the tools state no form.
     """
 
     name: str
@@ -34,37 +34,37 @@ class Environment(Protocol):
     form: str
 
     def begin(self) -> str:
-        """Start, or start again from the beginning; the task in words, with what is there to see at first."""
+        """Start or restart the episode; return the task in words, with what is visible at first."""
         ...
 
     def act(self, action: str) -> Observation:
-        """Carry out an action. One that there is not gets an observation that says so, never an exception."""
+        """Carry out an action. An unknown action gets an observation that says so, never an exception."""
         ...
 
     def view(self) -> str:
-        """What can be seen now without acting, "" for nothing; shown beside the history, and not kept in it."""
+        """What is visible now without acting, "" for nothing; shown next to the history, and not stored in it."""
         return ""
 
     def valid_actions(self) -> Sequence[str]:
-        """What can be done now, as actions are written; some of it where that has no end, () where none is listed."""
+        """The actions that are possible now, as they are written: some if they are endless, () if none are listed."""
         return ()
 
     def result(self) -> dict[str, Any]:
-        """What the episode came to so far: `score` in [0, 1] and what else the benchmark reports; JSON."""
+        """The result of the episode so far: `score` in [0, 1] and the benchmark's other measures; JSON values."""
         ...
 
 
 def nothing_refused(step: Step) -> bool:
-    """For worlds whose steps do not tell that they turned an action down."""
+    """Return False, for worlds whose steps do not say whether an action was refused."""
     return False
 
 
 @dataclass
 class InWorld:
-    """Any world as it is: its actions are those of `World.step`, its score is the world's own.
+    """Any world, unchanged: its actions are those of `World.step`, its score is the world's own.
 
-    tools, form: the actions in words, and as a regular expression. refused: whether a step of the world turned an
-    action down. listed: show the valid actions before each turn, where the world lists them in its steps.
+    tools, form: the actions in words, and as a regular expression. refused: whether a step of the world refused its
+    action. listed: show the valid actions before each turn, if the world's steps list them.
     """
 
     world: World
@@ -77,7 +77,7 @@ class InWorld:
     form: str = ""
 
     def begin(self) -> str:
-        """The world's first words, behind the goal unless they have it."""
+        """The world's first observation, with the goal before it unless it states the goal."""
         self.last = self.world.reset(self.task)
         goal, first = self.task.goal, self.last.text
         return first if goal in first else f"Task: {goal}\n\n{first}"
@@ -88,11 +88,11 @@ class InWorld:
         return Observation(self.last.text, self.last.done, not self.refused(self.last))
 
     def view(self) -> str:
-        """Nothing but what the actions show, or the valid ones."""
+        """The valid actions if `listed`, else ""."""
         return f"Valid actions: {'; '.join(self.last.actions)}" if self.listed and self.last.actions else ""
 
     def valid_actions(self) -> Sequence[str]:
-        """Those that the last step listed."""
+        """The valid actions that the last step listed."""
         return self.last.actions
 
     def result(self) -> dict[str, Any]:
@@ -102,9 +102,10 @@ class InWorld:
 
 @dataclass
 class InView(Environment):
-    """A world without tasks, as `sdp.FactsAdapter` takes it: `step(action)` gives a `Step`, `view()` the facts that are
-    seen, which are shown before each turn as JSON. It is over at its end, or at the full score, the fact "score".
+    """A world without tasks, as `sdp.FactsAdapter` takes it: `step(action)` returns a `Step`, `view()` visible facts.
 
+    The facts are shown before each turn as JSON. The episode is over when the world says so, or when the fact "score"
+    reaches 1.
     goal, tools: the task and the actions in words. form: the actions as a regular expression.
     """
 

@@ -21,12 +21,12 @@ WORLDS = (
 
 
 def every_prompt() -> Iterator[Prompt]:
-    """Those in free text and those bound to a schema, for each world by its short name."""
+    """Each prompt, in free text and bound to a schema, for each world by its short name."""
     yield from (DIRECT, CHAIN_OF_THOUGHT)
-    of_world = (
+    builders = (
         react_prompt, planning.plan_prompt, planning.graph_prompt, planning.sub_goal_prompt, planning.judge_prompt,
         planning.lesson_prompt,
     )  # fmt: skip
     for by_schema in (False, True):
         yield think_prompt(by_schema)
-        yield from (prompt(world, by_schema) for world in WORLDS for prompt in of_world)
+        yield from (prompt(world, by_schema) for world in WORLDS for prompt in builders)

@@ -15,19 +15,19 @@ MALFORMED: Fault = "malformed"
 INVALID: Fault = "invalid"
 FINISHED, STEPS, CALLS, TOKENS = "finished", "out of steps", "out of calls", "out of tokens"
 STUCK = "stuck"  # it did nothing new for too long
-NO_ANSWER = "no answer"  # of an agent that asks for one once
+NO_ANSWER = "no answer"  # a search agent's call for an answer gave none
 ACT = "act"  # the operator that answers with actions
 UNREAD = "an answer that could not be read"
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One call of the model, and what came of it; or an action that an agent took without asking.
+    """One model call and its outcome; or an action that an agent took without a model call.
 
-    action: what reached the environment, "" where nothing did. said: an answer that was no such action: one that could
-    not be read, a plan, an action that the agent kept to itself. fault: "malformed" for an answer that could not be
-    read; "invalid" for an action that the environment does not have; else "". operator: what the model was asked for.
-    cut: the prompt was shortened to fit the engine's context.
+    action: what reached the environment, "" if nothing did. said: an answer that is not such an action: a malformed
+    one, a plan, or an action that the agent kept to itself. fault: "malformed" for an answer that could not be read;
+    "invalid" for an action that the environment does not have; else "". operator: what the model was asked for.
+    cut: the prompt was truncated to fit the engine's context.
     """
 
     observation: str
@@ -42,35 +42,35 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """task: as the environment told it. end: "" while the episode goes on, then how it ended."""
+    """An episode so far. task: in the environment's words. end: how the episode ended, "" while it goes on."""
 
     task: str
     turns: tuple[Turn, ...] = ()
     end: str = ""
 
     def then(self, turn: Turn) -> History:
-        """With one turn more."""
+        """This history with one more turn."""
         return replace(self, turns=(*self.turns, turn))
 
     def ended(self, end: str) -> History:
-        """The same, at its end; "" where it goes on."""
+        """This history with its end set; "" lets it go on."""
         return replace(self, end=end)
 
     def count(self, fault: Fault) -> int:
-        """How many turns have this fault."""
+        """The number of turns with this fault."""
         return sum(turn.fault == fault for turn in self.turns)
 
     def repeating(self, begun: int = 0) -> int:
-        """How many turns at the end did nothing new: the same was done, or said in vain, before, and as much observed.
+        """The number of last turns that repeat an earlier action or malformed answer with the same observation.
 
-        begun: the first turn that is looked at.
+        begun: index of the first turn that counts.
         """
-        known, count = set[tuple[str, str]](), 0
+        seen, count = set[tuple[str, str]](), 0
         for turn in self.turns[begun:]:
             if turn.action or turn.fault:  # else a plan, a judgement or the like
-                now = (turn.action or turn.said, turn.observation)
-                count = count + 1 if now in known else 0
-                known.add(now)
+                event = (turn.action or turn.said, turn.observation)
+                count = count + 1 if event in seen else 0
+                seen.add(event)
         return count
 
     @property
@@ -80,28 +80,28 @@ class History:
 
     @property
     def cost(self) -> Cost:
-        """Of all calls."""
+        """The total cost of all calls."""
         return sum((turn.cost for turn in self.turns), Cost())
 
     def to_json(self) -> dict[str, Any]:
-        """For a run folder."""
+        """This history as JSON values, for a run folder."""
         return {"task": self.task, "turns": [asdict(turn) for turn in self.turns], "end": self.end}
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Self:
-        """What `to_json` wrote."""
+        """The history that `to_json` wrote."""
         turns = (Turn(**{**turn, "cost": Cost(**turn["cost"])}) for turn in kept["turns"])
         return cls(kept["task"], tuple(turns), kept["end"])
 
 
 def timeline(title: str, history: History, exchanges: Sequence[Exchange] = (), score: float | None = None) -> Timeline:
-    """An episode to look at. exchanges: its prompts and answers in order, where they are at hand."""
+    """The episode as a timeline for the viewer. exchanges: its prompts and answers in order, if available."""
     parts = dealt(exchanges, [turn.cost.calls for turn in history.turns])
     outcome = f"{history.end or 'still running'}, {history.steps} steps"
-    told = [f"{count} {fault}" for fault in (MALFORMED, INVALID) if (count := history.count(fault))]
+    faults = [f"{count} {fault}" for fault in (MALFORMED, INVALID) if (count := history.count(fault))]
     return Timeline(
-        title=title, task=history.task, outcome=", ".join([outcome, *told]), score=score,
-        steps=tuple(_step(turn, asked) for turn, asked in zip(history.turns, parts, strict=True)),
+        title=title, task=history.task, outcome=", ".join([outcome, *faults]), score=score,
+        steps=tuple(_step(turn, own) for turn, own in zip(history.turns, parts, strict=True)),
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
-"""The loops of ReAct and of the agents that plan or reflect beside it. Each plays one task to its end.
+"""The loops of ReAct and of the agents that also plan or reflect. Each function plays one task to its end.
 
-Without examples: chat models need none to keep the form, and what they then get wrong is what is counted.
+The prompts have no examples: chat models keep the format without them, and the errors that remain are counted.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from agents.planning_prompts import (
 )
 from agents.play import A, Play
 
-BLANK = "____"  # a step of the placebo: it has a place in the plan and says nothing
+BLANK = "____"  # the placebo's text of a step: it takes a line of the plan and says nothing
 REPEATED = "Nothing was done: this action was done before. Plan another one, or answer with it again."
-MEMORY = 3  # lessons of Reflexion that are kept, the newest
-END = re.compile(r"(done|failed)\[(.*)\]", re.DOTALL)  # of TDP's sub-goals
-WHOLE = "What the task asks for."  # the sub-goal where no graph could be read
+MEMORY = 3  # the newest lessons, which Reflexion keeps
+END = re.compile(r"(done|failed)\[(.*)\]", re.DOTALL)  # how TDP's executor ends a sub-goal
+WHOLE = "What the task asks for."  # the only sub-goal if no graph could be read
 NOTED = "The sub-goal is left."
 
 
 def react(play: Play) -> None:
-    """ReAct (Yao et al. 2022): a thought, an action, an observation, and again."""
+    """ReAct (Yao et al. 2022): thought, action and observation, repeated until the episode is over."""
     while not play.over:
         play.act()
 
 
 def plan_and_solve(play: Play) -> None:
-    """Plan-and-Solve (Wang et al. 2023): a plan first, then carried out step by step; without a plan it is ReAct.
+    """Plan-and-Solve (Wang et al. 2023): plan first, then carry the plan out; without a plan it is ReAct.
 
-    The paper writes plan and solution in one answer; in an environment the solution is acted. What it asks of a plan
-    (understand the problem, extract what is given, then devise the steps) stands in the planner's prompt. The plan is
-    never revised: who acts has it beside the history, and decides alone where in it the episode is.
+    The paper writes plan and solution in one answer; here the solution is acted out in the environment. The planner's
+    prompt asks for the paper's steps: understand the problem, extract what is given, then devise the plan. The plan is
+    never revised. The model sees it next to the history and decides itself which step it has reached.
     """
     plan = planned(play)
     while not play.over:
@@ -52,8 +52,8 @@ def plan_and_solve(play: Play) -> None:
 def plan_and_act(play: Play) -> None:
     """Plan-and-Act (Erdogan et al. 2025): a planner writes steps, an executor acts, and the planner plans again.
 
-    The paper trains both; here both are prompted. It replans after every action (dynamic replanning), which is the
-    default; by the setting `replan` only after an answer that could not be used.
+    The paper trains both; here both are prompted. By default it replans after every action (dynamic replanning). With
+    the setting `replan="failure"` it replans only after a malformed answer or an invalid action.
     """
     plan = planned(play)
     while not play.over:
@@ -63,11 +63,11 @@ def plan_and_act(play: Play) -> None:
 
 
 def goalact(play: Play) -> None:
-    """GoalAct (Chen et al. 2025): a global plan, rewritten before every action, of which the first step is taken.
+    """GoalAct (Chen et al. 2025): a global plan, rewritten before every action; the agent takes its first step.
 
-    As in the authors' code, an action that was done before is sent back once, to be planned again. What is ours: their
-    skills (search, code, write) are the environment's actions here, and the answer is one of these, so that no prompt
-    of its own reads it from the history at the end.
+    As in the authors' code, a repeated action is sent back once, to be planned again. Two things differ: their skills
+    (search, code, write) are the environment's actions here, and the answer is one of these actions, so no separate
+    prompt reads it from the history at the end.
     """
     plan: list[str] = []
     while not play.over:
@@ -76,14 +76,14 @@ def goalact(play: Play) -> None:
 
 
 def _sent_back(history: History, act: Act) -> str:
-    """The note on a repeated action; none directly after an action was rejected."""
+    """The note on a repeated action; "" for a new action, and directly after an action was sent back."""
     acted = [turn for turn in history.turns if turn.action or turn.observation == REPEATED]
     done = act.action in {turn.action for turn in acted}
     return REPEATED if done and acted[-1].action else ""
 
 
 def planned(play: Play, before: Sequence[str] = ()) -> list[str]:
-    """The steps that are still to be taken, by one call of the planner; those from before if no answer can be read."""
+    """Ask the planner for the steps that remain; `before` if its answer cannot be read."""
     plan = _asked(play, plan_prompt, Plan, plan=list(before))
     return list(before) if plan is None else blanked(play, plan.steps)
 
@@ -94,16 +94,16 @@ def _asked(play: Play, prompt: PromptOf, kind: type[A], **shown: Any) -> A | Non
 
 
 def blanked(play: Play, texts: Sequence[str]) -> list[str]:
-    """The texts, or as many blanks where the settings ask for the placebo."""
+    """The texts, or as many blanks if the settings ask for the placebo."""
     return [BLANK] * len(texts) if play.settings.blank else list(texts)
 
 
 def reflexion(play: Play) -> None:
-    """Reflexion (Shinn et al. 2023): ReAct in trials, with a verbal reflection after each one that failed.
+    """Reflexion (Shinn et al. 2023): ReAct in several trials, with a verbal reflection after each failed one.
 
-    A trial begins the task again, which not every world would allow an agent. What tells that a trial failed is the
-    setting `success`: the model's own judgement of what it was shown; or the environment's score, which is privileged
-    on most worlds. The caps hold for all trials together, and a trial has an equal share of the steps. The last trial
+    A trial starts the task again, which not every world would allow an agent. The setting `success` decides whether a
+    trial failed: by the model's own judgement of the history, or by the environment's score, which is privileged on
+    most worlds. The caps hold for all trials together; each trial has an equal share of the steps. The last trial
     counts.
     """
     settings = play.settings
@@ -122,7 +122,7 @@ def reflexion(play: Play) -> None:
 
 
 def _trial(play: Play, lessons: list[str]) -> str:
-    """Act until the trial ends; how it ended."""
+    """Act until the trial ends; return how it ended."""
     last = play.history.steps + -(-play.settings.steps // play.settings.trials)
     while not play.over and play.history.steps < last:
         play.act(lessons=lessons)
@@ -144,36 +144,36 @@ def _lesson(play: Play, lessons: list[str]) -> list[str]:
 def tdp(play: Play) -> None:
     """TDP, task-decoupled planning (Li et al. 2026): a graph of sub-goals, each worked on in a context of its own.
 
-    Our reading: no code of it is public, and the SDP paper, which reproduces it, gives no more than its place among
-    planners. A supervisor writes a directed acyclic graph of sub-goals. Each is worked on, in an order that the graph
-    allows, by an executor that sees the task, its sub-goal and the results of those it depends on, but none of their
-    actions; it ends its part with a result or a failure. After a failure, and where the graph is used up before the
-    task is over, the supervisor sees all results and writes the rest again; what was reached stays.
+    This is our reading: TDP's code is not public, and the SDP paper, which reproduces it, only says where it stands
+    among planners. A supervisor writes a directed acyclic graph of sub-goals. An executor works on each sub-goal, in an
+    order that the graph allows. It sees the task, its sub-goal and the results of the sub-goals that this one depends
+    on, but none of their actions; it ends with a result or a failure. After a failure, and if the graph is used up
+    before the task is over, the supervisor sees all results and writes the remaining graph again. Results are kept.
     """
     reports: list[Report] = []
     open_goals: list[SubGoal] = []
     while not play.over:
         if not open_goals:
             open_goals = _supervised(play, reports)
-        goal = open_goals.pop(0)  # numbers grow along the graph, so that all that it needs was worked on
-        reports.append(_worked_on(play, goal, [one for one in reports if one.number in goal.after]))
+        goal = open_goals.pop(0)  # sub-goals depend on lower numbers only, so these were all worked on
+        reports.append(_worked_on(play, goal, [report for report in reports if report.number in goal.after]))
         if reports[-1].failed:
             open_goals = []
 
 
 def _supervised(play: Play, reports: Sequence[Report]) -> list[SubGoal]:
-    """The graph of what is still to be reached, in the order of its numbers."""
+    """Ask the supervisor for the sub-goals that remain, in the order of their numbers."""
     play.forget()
     first = len(reports) + 1
     prompt = graph_prompt(play.environment.name, play.settings.by_schema)
-    found = play.ask(prompt, lambda value: read(value, Graph).checked(first), reports=list(reports), first=first)
-    goals = found.goals if found else [SubGoal(number=first, goal=WHOLE, after=list(range(1, first)))]
-    texts = blanked(play, [one.goal for one in goals])
-    return [one.model_copy(update={"goal": text}) for one, text in zip(goals, texts, strict=True)]
+    graph = play.ask(prompt, lambda value: read(value, Graph).checked(first), reports=list(reports), first=first)
+    goals = graph.goals if graph else [SubGoal(number=first, goal=WHOLE, after=list(range(1, first)))]
+    texts = blanked(play, [goal.goal for goal in goals])
+    return [goal.model_copy(update={"goal": text}) for goal, text in zip(goals, texts, strict=True)]
 
 
 def _worked_on(play: Play, goal: SubGoal, needed: list[Report]) -> Report:
-    """What became of a sub-goal, which has `settings.scope` answers."""
+    """Work on a sub-goal for at most `settings.scope` answers; return the report on it."""
     play.forget()
     prompt = sub_goal_prompt(play.environment.name, play.settings.by_schema)
     for _ in range(play.settings.scope):

@@ -1,7 +1,7 @@
-"""What agents that plan or reflect ask a model, beside actions: plans, graphs of sub-goals, judgements, lessons.
+"""Prompts of agents that plan or reflect, in addition to actions: plans, graphs of sub-goals, judgements, lessons.
 
-All show the history as ReAct's prompt does, and then ask; each has a version in free text and one bound to a schema.
-The wording stands in `agents/prompt_texts`.
+All show the history as ReAct's prompt does, and then ask. Each has a version in free text and one bound to a schema.
+The wording is in `agents/prompt_texts`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from agents.answers import Act, Graph, Judged, Plan, Sentence
 from agents.prompts import OBSERVED, VALID, ActFields, world_prompt
 from lab.models.prompts import Fields, Prompt
 
-PromptOf = Callable[..., Prompt]  # of a world's name, and whether answers are bound to a schema
+PromptOf = Callable[..., Prompt]  # takes a world's name, and whether answers are bound to a schema
 
 
 class Report(Fields):
@@ -34,25 +34,25 @@ class SubGoalFields(ActFields):
 
 @cache
 def plan_prompt(world: str, by_schema: bool = False) -> Prompt:
-    """The steps that are still to be taken; the plan so far is shown, where there is one."""
+    """Asks for the steps that remain; shows the plan so far, if there is one."""
     return world_prompt("agents/plan.md", ActFields, Plan, world, by_schema)
 
 
 @cache
 def graph_prompt(world: str, by_schema: bool = False) -> Prompt:
-    """TDP's supervisor: the sub-goals that are still to be reached, after reports of those that were worked on."""
+    """TDP's supervisor: asks for the sub-goals that remain, and shows reports on those that were worked on."""
     return world_prompt("agents/tdp_graph.md", SubGoalFields, Graph, world, by_schema)
 
 
 @cache
 def sub_goal_prompt(world: str, by_schema: bool = False) -> Prompt:
-    """TDP's executor: the next action towards one sub-goal, or its end."""
+    """TDP's executor: asks for the next action towards one sub-goal, or for the sub-goal's end."""
     return world_prompt("agents/tdp.md", SubGoalFields, Act, world, by_schema, (OBSERVED,), (VALID,))
 
 
 @cache
 def judge_prompt(world: str, by_schema: bool = False) -> Prompt:
-    """Reflexion's evaluator, where the model itself is one."""
+    """Reflexion's evaluator, if the model itself is the evaluator."""
     return world_prompt("agents/judge.md", ActFields, Judged, world, by_schema)
 
 

@@ -1,4 +1,4 @@
-"""An episode as an agent plays it: what is asked, done, told, counted and capped; all agents' loops stand on it."""
+"""One episode as an agent plays it: calls, actions, observations, counts and caps. All agents' loops use it."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from lab.models.prompts import Prompt
 A = TypeVar("A", bound=Any)
 Schema = bool | Literal["action"]
 Watch = Callable[[History], None]
-SHOWN = 500  # characters of a malformed answer that the model is shown again
-TRIES = 3  # at a plan, and at whatever else an agent needs before it goes on
+SHOWN = 500  # characters of a malformed answer that the model is shown
+TRIES = 3  # calls for a plan, or for anything else that is not an action, until an answer can be read
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The caps of an episode, the same for all agents, and what single agents let one change.
+    """The caps of an episode, the same for all agents, and the options of single agents.
 
-    steps: actions in an episode, invalid ones included. calls: of the model, malformed answers included; 0 for
-    twice the steps. tokens: read and written; 0 for any number. stuck: turns in a row that do nothing new, the same
-    action with the same observation as before; 0 for any number. schema: bind answers to a schema, in place of free
-    text; "action" binds actions to the form that the world's tools state as well (`Environment.form`).
-    blank: the placebo of an agent that plans or reflects: it is asked as often, and then shown numbered blanks.
-    trials: of Reflexion. success: what ends its trials: the model's own judgement, or the score, which is privileged.
-    replan: when Plan-and-Act asks for another plan: after each action, or after one that failed. scope: answers that
-    TDP's executor has for a sub-goal; enough for a whole task, since a blank one stands for no less.
+    steps: actions per episode, invalid ones included. calls: model calls, malformed answers included; 0 for twice the
+    steps. tokens: read and written; 0 for no cap. stuck: consecutive turns that repeat an earlier action with the same
+    observation; 0 for no cap. schema: true binds answers to a JSON schema instead of free text; "action" also binds
+    actions to the form that the world's tools state (`Environment.form`).
+    blank: the placebo of an agent that plans or reflects: it makes the same calls, and is shown numbered blanks.
+    trials: Reflexion's. success: what ends Reflexion's trials: the model's own judgement, or the environment's score,
+    which is privileged. replan: when Plan-and-Act plans again: after each action, or after a failed one. scope: answers
+    that TDP's executor has for a sub-goal; enough for a whole task, since a blank sub-goal stands for the whole task.
     """
 
     steps: int = 20
@@ -53,7 +53,7 @@ class Settings:
         if wrong := [f"{name}={getattr(self, name)}" for name, few in least.items() if getattr(self, name) < few]:
             raise ValueError(
                 f"{', '.join(wrong)}: steps, trials and scope are at least 1; calls, tokens and stuck at least 0, "
-                "where 0 is twice the steps, and any number"
+                "where calls=0 means twice the steps, and 0 of the others no cap"
             )
 
     @property
@@ -62,7 +62,7 @@ class Settings:
         return bool(self.schema)
 
     def end(self, history: History) -> str:
-        """Which cap an episode has met, "" if none."""
+        """The cap that the episode has reached, "" if none."""
         cost = history.cost
         if history.steps >= self.steps:
             return STEPS
@@ -80,11 +80,11 @@ def unwatched(history: History) -> None:
 
 @dataclass
 class Play:
-    """One task being played. watch: is shown the history so far before each call.
+    """One task while it is played. watch: called with the history so far before each call and action.
 
-    An answer that cannot be read and an action that there is not are told to the agent as observations, and counted.
-    Once the episode is over nothing more is asked or done. Methods raise what the environment and the backbone raise,
-    but for malformed answers.
+    A malformed answer and an unknown action are counted, and reported to the agent as observations.
+    After the end of the episode nothing more is asked or done. Methods raise what the environment and the backbone
+    raise, except MalformedAnswer.
     """
 
     environment: Environment
@@ -92,53 +92,53 @@ class Play:
     settings: Settings = DEFAULT
     watch: Watch = unwatched
     history: History = field(init=False)
-    begun: int = field(default=0, init=False)  # of the turns, the first that is shown to the model
+    begun: int = field(default=0, init=False)  # index of the first turn that the model is shown
 
     def __post_init__(self) -> None:
         self.history = History(self.environment.begin())
 
     @property
     def over(self) -> bool:
-        """Whether it was finished, or has met a cap."""
+        """Whether the episode has ended, at its goal or at a cap."""
         return bool(self.history.end)
 
     def act(self, prompt: Prompt | None = None, kept: Callable[[Act], str] | None = None, **shown: Any) -> Act | None:
-        """Ask for an action and carry it out; None where no action could be read.
+        """Ask for an action and carry it out; None if no action could be read.
 
-        prompt: ReAct's by default. kept: what the agent itself tells of an action, which then does not reach the
-        environment; "" for one that does. shown: further fields of the prompt.
+        prompt: ReAct's by default. kept: the agent's own observation for an action that is not to reach the
+        environment; "" for an action that is. shown: further fields of the prompt.
         """
         prompt = prompt or react_prompt(self.environment.name, self.settings.by_schema)
-        # Whoever has actions of its own, as TDP has, cannot be held to the form of the world's.
+        # An agent with actions of its own, such as TDP, cannot be held to the form of the world's actions.
         if self.settings.schema == "action" and self.environment.form and kept is None:
             prompt = replace(prompt, narrow=ActInForm(self.environment.form))
-        asked = self._asked(prompt, partial(read, kind=Act), shown)
-        if asked is None:
+        answered = self._asked(prompt, partial(read, kind=Act), shown)
+        if answered is None:
             return None
-        act, turn = asked
-        if kept and (told := kept(act)):
-            self._add(replace(turn, observation=told, said=act.as_text()))
+        act, turn = answered
+        if kept and (note := kept(act)):
+            self._add(replace(turn, observation=note, said=act.as_text()))
         else:
             self._carry_out(act, replace(turn, said=""))
         return act
 
     def ask(self, prompt: Prompt, reading: Callable[[Any], A], **shown: Any) -> A | None:
-        """Ask something else than an action, at most TRIES times; None where no answer could be read.
+        """Ask for something other than an action, at most TRIES times; None if no answer could be read.
 
-        reading: makes the answer of a value, or raises MalformedAnswer. shown: fields of the prompt, beside those that
-        all prompts over an episode have.
+        reading: turns a value into the answer, or raises MalformedAnswer. shown: fields of the prompt, in addition to
+        those that all prompts over an episode have.
         """
-        told = issubclass(prompt.fields, ActFields)
+        shows_turns = issubclass(prompt.fields, ActFields)
         for sample in range(TRIES):
-            # A prompt without turns cannot tell what was wrong: there another answer to the same question is wanted.
-            asked = self._asked(prompt, reading, shown, 0 if told else sample)
-            if asked is not None:
-                self._add(asked[1])
-                return asked[0]
+            # A prompt without turns cannot show the model what was wrong, so another sample of the answer is taken.
+            answered = self._asked(prompt, reading, shown, 0 if shows_turns else sample)
+            if answered is not None:
+                self._add(answered[1])
+                return answered[0]
         return None
 
     def do(self, action: str) -> str:
-        """Carry out an action that no model was asked for; what was observed."""
+        """Carry out an action without a model call; return what was observed."""
         if self.over:
             return ""
         self.watch(self.history)
@@ -146,16 +146,16 @@ class Play:
         return self.history.turns[-1].observation
 
     def book(self, operator: str, said: str, calls: Sequence[Call]) -> None:
-        """Keep what the agent asked by itself, beside the prompts over an episode: it counts, and is not shown."""
+        """Record calls that the agent made outside this class: they are counted, and the model is not shown them."""
         self._add(Turn("", said=said, operator=operator, cost=cost_of(calls)))
 
     def again(self) -> None:
-        """Begin the task again; what was done and asked stays in the history, and is no longer shown."""
+        """Start the task again. Earlier turns stay in the history, but the model is no longer shown them."""
         self.history = replace(self.history, task=self.environment.begin())
         self.forget()
 
     def forget(self) -> None:
-        """Show the model none of the turns so far."""
+        """Stop showing the model the turns so far."""
         self.begun = len(self.history.turns)
 
     def end(self, how: str) -> None:
@@ -165,7 +165,7 @@ class Play:
     def _asked(
         self, prompt: Prompt, reading: Callable[[Any], A], shown: dict[str, Any], sample: int = 0
     ) -> tuple[A, Turn] | None:
-        """An answer and the turn to complete; None after a malformed one, which is told and counted."""
+        """An answer and the turn to complete; None after a malformed answer, which is recorded as a turn."""
         if self.over:
             return None
         self.watch(self.history)
@@ -184,32 +184,35 @@ class Play:
     def _fields(self, prompt: Prompt) -> dict[str, Any]:
         if not issubclass(prompt.fields, ActFields):
             return {}
-        shown = self.history.turns[self.begun :]
-        # What was asked beside the actions concerns who was asked alone, and no longer than it was no answer.
-        told = [turn for turn in shown if turn.operator == ACT or (turn.operator == prompt.operator and turn.fault)]
+        turns = self.history.turns[self.begun :]
+        # Plans, judgements and the like are not shown. A malformed one is shown, but only to the operator that gave it.
+        visible = [turn for turn in turns if turn.operator == ACT or (turn.operator == prompt.operator and turn.fault)]
         environment = self.environment
         return {
-            "tools": environment.tools, "task": self.history.task, "turns": [_past(turn) for turn in told],
+            "tools": environment.tools, "task": self.history.task, "turns": [_past(turn) for turn in visible],
             "view": environment.view(),
         }  # fmt: skip
 
     def _carry_out(self, act: Act, turn: Turn) -> None:
-        seen = self.environment.act(act.action)
-        fault: Fault = "" if seen.valid else INVALID
-        self._add(replace(turn, observation=seen.text, thought=act.thought, action=act.action, fault=fault), seen.done)
+        observation = self.environment.act(act.action)
+        fault: Fault = "" if observation.valid else INVALID
+        self._add(
+            replace(turn, observation=observation.text, thought=act.thought, action=act.action, fault=fault),
+            observation.done,
+        )
 
     def _malformed(self, prompt: Prompt, text: str, why: Exception, call: Call) -> None:
-        told = f"Nothing was done, since this answer cannot be used: {why}."
-        said = text[:SHOWN].strip() or "(nothing)"
-        self._add(_turn(prompt, call, observation=told, said=said, fault=MALFORMED))
+        note = f"Nothing was done, since this answer cannot be used: {why}."
+        excerpt = text[:SHOWN].strip() or "(nothing)"
+        self._add(_turn(prompt, call, observation=note, said=excerpt, fault=MALFORMED))
 
     def _add(self, turn: Turn, done: bool = False) -> None:
         self.history = self.history.then(turn)
         self.end(FINISHED if done else self.settings.end(self.history) or self._stuck())
 
     def _stuck(self) -> str:
-        most = self.settings.stuck
-        return STUCK if most and self.history.repeating(self.begun) >= most else ""
+        cap = self.settings.stuck
+        return STUCK if cap and self.history.repeating(self.begun) >= cap else ""
 
 
 def _turn(prompt: Prompt, call: Call, observation: str = "", **about: Any) -> Turn:

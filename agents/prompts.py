@@ -1,7 +1,7 @@
-"""What the agents ask a model; the wording stands in `agents/prompt_texts`.
+"""Prompts of the agents; the wording is in `agents/prompt_texts`.
 
-Evidence comes first: what several questions share is read once. The form of an answer in free text comes last, since
-small models forget one that stands before a long history; it is described in prose, since they copy samples.
+Evidence comes first, so that what several questions share is read once. The form of a free-text answer comes last:
+small models forget a form that comes before a long history. It is described in prose, since they copy samples.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ ENDING = "So the answer is:"
 
 @cache
 def think_prompt(by_schema: bool = False) -> Prompt:
-    """The next sentence of a chain of thought, which is searched for next (IRCoT, Trivedi et al. 2023)."""
+    """Asks for the next sentence of a chain of thought, which is searched for next (IRCoT, Trivedi et al. 2023)."""
     prompt = read_prompt(
         "agents/interleave.md", ThinkFields, Sentence if by_schema else FreeText, retry_temperatures=(0.3, 0.6),
         stop=() if by_schema else ("\n\n",),
@@ -91,15 +91,15 @@ class ActFields(Fields):
 
 
 def act_form(fields: Fields) -> type[Act]:
-    """What an action in free text is read as."""
+    """The type that an action in free text is parsed into."""
     return Act
 
 
-# Valid actions, where a world shows them at the end of its view.
+# Valid actions, which some worlds list at the end of their view.
 VALID = Listing("view", "action", parted=("Valid actions: ", "; "), form=act_form)
-OBSERVED = "\nObservation:"  # a model that goes on would make up what it observes
+OBSERVED = "\nObservation:"  # stop here: a model that goes on would invent what it observes
 CUT_OFF = " [cut off]"
-# How prompts show what was done, `{{ history }}` of their texts.
+# How prompts show the history: `{{ history }}` in their texts.
 HISTORY = """{{ task }}
 {% if left_out %}
 ({{ left_out }} earlier turns are left out)
@@ -139,18 +139,18 @@ Only this is to be done now, by the actions that there are: {{ now }}
 
 
 def without_oldest(fields: ActFields, characters_over: int) -> ActFields | None:
-    """Without as many of the oldest turns as it takes; where one is left, without the end of what was observed."""
+    """Drop as many of the oldest turns as needed; if one is left, truncate its observation; None if nothing is left."""
     count, freed, turns = 0, 0, fields.turns
     while count < len(turns) - 1 and freed < characters_over:
         freed += sum(map(len, turns[count].model_dump().values()))
         count += 1
     if count:
         return fields.model_copy(update={"turns": turns[count:], "left_out": fields.left_out + count})
-    seen = turns[0].observation.removesuffix(CUT_OFF) if turns else ""
-    if not seen:
+    observation = turns[0].observation.removesuffix(CUT_OFF) if turns else ""
+    if not observation:
         return None
-    kept = seen[: max(0, len(seen) - characters_over - len(CUT_OFF))] + CUT_OFF
-    return fields.model_copy(update={"turns": [turns[0].model_copy(update={"observation": kept})]})
+    shortened = observation[: max(0, len(observation) - characters_over - len(CUT_OFF))] + CUT_OFF
+    return fields.model_copy(update={"turns": [turns[0].model_copy(update={"observation": shortened})]})
 
 
 def world_prompt(
@@ -163,10 +163,10 @@ def world_prompt(
     listings: tuple[Listing, ...] = (),
     parts: Mapping[str, str] = MappingProxyType({}),
 ) -> Prompt:
-    """The prompt of a text file for a world by its short name, since rules and noise are registered for each.
+    """The prompt of a text file for a world by its short name; rules and noise are registered for each world.
 
     by_schema: whether the answer is bound to its schema; else it is free text, which ends at one of `stop`.
-    file, parts: see `read_prompt`; the part `history` is HISTORY unless another one is given.
+    file, parts: see `read_prompt`; the part `history` is HISTORY by default.
     """
     prompt = read_prompt(
         file, fields, answer if by_schema else FreeText, {"history": HISTORY, **parts},
@@ -179,12 +179,12 @@ def world_prompt(
 def react_prompt(world: str, by_schema: bool = False) -> Prompt:
     """ReAct's prompt (Yao et al. 2022) for a world, without examples.
 
-    Agents that plan or reflect are asked for actions by the same prompt, with the plan or the lessons beside the
-    history: so no rule, and no noise, knows which method asks.
+    Agents that plan or reflect use the same prompt for actions, with the plan or the lessons next to the history. So
+    neither rules nor noise know which method asks.
     """
     return world_prompt("agents/react.md", ActFields, Act, world, by_schema, (OBSERVED,), (VALID,))
 
 
 def written(thought: str, action: str, free: bool = True) -> AnswerModel:
-    """A thought and an action as ReAct's prompt asks for them; rules and noise answer so."""
+    """A thought and an action as ReAct's prompt asks for them; rules and noise answer with it."""
     return in_form(Act(thought=thought, action=action), free)

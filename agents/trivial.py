@@ -1,6 +1,6 @@
-"""Agents without any skill, for the floor of a world: they ask no model, and know nothing but what may be done now.
+"""Agents without any skill (null models): they ask no model, and know only which actions are valid now.
 
-What they score is what the world gives away. An agent of a paper that scores no more has shown nothing.
+Their score is the floor of a world: what the world gives away. A paper's agent that scores no more has shown nothing.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ def do_nothing(play: Play) -> None:
 
 
 def constant_action(play: Play, constant: str) -> None:
-    """Do the same again and again. constant: an action of the environment; for a question, an answer."""
+    """Repeat one action. constant: an action of the environment; for a question, an answer."""
     while not play.over:
         play.do(constant)
 
 
 def first_action(play: Play) -> None:
-    """Do the first valid action each time. Raises NothingListed."""
+    """Take the first valid action each time. Raises NothingListed."""
     _listed(play, lambda actions: actions[0])
 
 
 def random_action(play: Play, seed: int) -> None:
-    """Do a random valid action each time; the same ones for the same seed and task. Raises NothingListed."""
+    """Take a random valid action each time; the same seed and task give the same actions. Raises NothingListed."""
     _listed(play, Random(f"{seed} {play.history.task}").choice)
 
 

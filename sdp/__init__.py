@@ -1,9 +1,9 @@
 """SDP, the State-Centric Decision Process: commit to a predicate, act, certify it, repair the plan locally.
 
-A reader of the method begins with `sdp.loop` (Algorithm 1) and `sdp.operators` (what a benchmark fills in); `sdp.mdp`
-turns trajectories into the objects of Table 1, `sdp.anatomy` into the shares of Figure 3, `sdp.ablation` removes
-mechanisms. data/deviations/sdp.yaml lists what differs from the paper. `sdp.adapters` has a folder a benchmark,
-`sdp.experiments` a file a benchmark, `sdp.studies` a file a table. `dir(sdp)` is what a user needs.
+To understand the method, start with `sdp.loop` (Algorithm 1) and `sdp.operators` (what a benchmark implements).
+`sdp.mdp` turns trajectories into the objects of Table 1, `sdp.anatomy` into the shares of Figure 3; `sdp.ablation`
+removes mechanisms. data/deviations/sdp.yaml lists what differs from the paper. `sdp.adapters` has a folder per
+benchmark, `sdp.experiments` a file per benchmark, `sdp.studies` a file per table. `dir(sdp)` lists what a user needs.
 """
 
 from lab.lazy import front_door

@@ -1,7 +1,7 @@
-"""§4.3 two ways: Appendix C's estimate by replaying recorded trajectories, and switches that run the loop again.
+"""The ablations of §4.3 in two ways: Appendix C's estimate from recorded trajectories, and a loop with switches.
 
-Appendix C calls its estimates an optimistic bound, since a removed mechanism would have changed what came after; the
-second way says by how much.
+Appendix C calls its estimates an optimistic bound: without the mechanism, what came after would have been different.
+Running the loop again shows by how much.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def action_fidelity(trajectory: Trajectory) -> float:
 
 
 def certified_at_once(trajectory: Trajectory) -> list[bool]:
-    """Of each certified step, whether the first attempt at its target from its state was certified.
+    """For each certified step, whether the first attempt at its target from its state was certified.
 
-    A step that was passed by force (A.4) was not certified.
+    Steps that were passed by force (A.4) do not count as certified.
     """
     rejected = {(a.state, a.target) for a in trajectory.attempts if a.k == 0}
     passed = [trajectory.attempts[t.attempt] for t in trajectory.transitions]
@@ -44,9 +44,9 @@ def certified_at_once(trajectory: Trajectory) -> list[bool]:
 
 
 def certified_prefix_ratio(trajectory: Trajectory) -> float:
-    """r = t_stall / n: cursor at the first exhausted budget over the plan's length then; 1 without Replan (App. C).
+    """r = t_stall / n: the position at the first exhausted budget over the plan's length; 1 without Replan (App. C).
 
-    A run that ended on a spent budget, with Replan off, has stalled just the same.
+    A run that ended on an exhausted budget, with Replan off, has stalled as well.
     """
     if trajectory.replans:
         return trajectory.plans[1].start / len(trajectory.plans[0].predicates)
@@ -56,9 +56,9 @@ def certified_prefix_ratio(trajectory: Trajectory) -> float:
 
 
 def cascade_factor(trajectory: Trajectory) -> float:
-    """Steps needed with k <= 1 are those taken plus Σ(k - 1); over the step cap the run scores proportionally (App. C).
+    """cap / needed, at most 1: over the step cap a run scores proportionally (App. C).
 
-    The factor is cap / needed, at most 1.
+    Steps needed with k <= 1 are those taken plus Σ(k - 1).
     """
     needed = len(trajectory.attempts) + sum(t.k - 1 for t in trajectory.transitions)
     cap = trajectory.settings["step_cap"]

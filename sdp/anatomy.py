@@ -1,12 +1,12 @@
 """Anatomy of trajectories (§4.2, Figure 3): what certified trajectories show beyond a score, as tables of shares.
 
-Each function takes the trajectories of some episodes and returns a table with the columns of COLUMNS, a row a share:
-`of` says what it is a share of, `share` is numerator / denominator, in [0, 1]; NaN where there is nothing to count.
-What is right is the benchmark's score of the episode, 1 for right, and not what the trajectory claims of itself.
+Each function takes the trajectories of some episodes and returns a table with the columns COLUMNS, one row per share:
+`of` names what it is a share of, `share` is numerator / denominator, in [0, 1]; NaN if there is nothing to count.
+An episode is right if the benchmark's score is 1, whatever the trajectory claims of itself.
 
 The 95 % interval is Wilson's for a proportion of episodes. Steps of one episode are not independent, and means of
-fractions are no proportions: these have a bootstrap over episodes. Where all steps agree, a bootstrap would be certain;
-such a row has the interval that it would have if each episode had one step. `interval` names which of these it is.
+fractions are not proportions: these have a bootstrap over episodes. If all steps agree, a bootstrap would have no
+width; such a row has the interval that it would have with one step per episode. `interval` names the method.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ ACTIONS, TO_GOAL, EXPERT = "actions taken", "actions taken, goal certified", "th
 
 
 def cascade_depth(trajectories: Iterable[Trajectory]) -> pd.DataFrame:
-    """Certifying actions by their cascade depth k, a row a depth, and last those with k ≥ 2 (Figure 3a).
+    """Certifying actions by their cascade depth k, one row per depth, and last those with k ≥ 2 (Figure 3a).
 
-    A predicate that was passed by force (A.4) was not certified.
+    Predicates that were passed by force (A.4) are not certified, and do not count.
     """
     depths = [
         (trajectory.task, step.k)
@@ -49,7 +49,7 @@ def cascade_depth(trajectories: Iterable[Trajectory]) -> pd.DataFrame:
 
 
 def score_by_replans(trajectories: Iterable[Trajectory], scores: Mapping[str, float], most: int = 3) -> pd.DataFrame:
-    """The mean score of the episodes with as many Replans, a row a number; `most` and more are one (Figure 3b).
+    """Mean score of episodes by their number of Replans, one row per number; `most` and more are one (Figure 3b).
 
     Raises ValueError for a trajectory without a score.
     """
@@ -63,11 +63,11 @@ def score_by_replans(trajectories: Iterable[Trajectory], scores: Mapping[str, fl
 def progress_of_failures(
     trajectories: Iterable[Trajectory], scores: Mapping[str, float], kind: str = ""
 ) -> pd.DataFrame:
-    """The certified share of the last plan, as a mean over failed episodes, whose sum is the numerator (Figure 3c).
+    """The certified share of the last plan, as a mean over failed episodes; the sum is the numerator (Figure 3c).
 
-    Rows: all failed episodes; those without the goal certified, since one that is wrong with it has a share of 1; and
-    all of them by the length of the plan. kind: count predicates of this kind alone, such as hops. An episode without
-    a predicate of it has certified none. Raises ValueError for a trajectory without a score.
+    Rows: all failed episodes; those without a certified goal, since a wrong answer with a certified goal has a share of
+    1; and all failed episodes by the length of the plan. kind: count only predicates of this kind, such as hops; an
+    episode without any has certified none. Raises ValueError for a trajectory without a score.
     """
     failed = [trajectory for trajectory, score in _scored(trajectories, scores) if score < 1]
     lengths: dict[int, list[Trajectory]] = {}
@@ -85,10 +85,10 @@ def progress_of_failures(
 
 
 def calibration(trajectories: Iterable[Trajectory], scores: Mapping[str, float]) -> pd.DataFrame:
-    """How often the answer is right where the goal was certified, where an answer was forced, and where neither was;
-    and how often certification and the benchmark agree, over all episodes (Figure 3d).
+    """How often the answer is right if the goal was certified, if an answer was forced, and if neither happened; and
+    how often certification and the benchmark agree, over all episodes (Figure 3d).
 
-    The numerators and what is left of the denominators are the table of certified against right.
+    Numerators and denominators together give the contingency table of certified and right.
     Raises ValueError for a trajectory without a score.
     """
     judged = [(trajectory, score >= 1) for trajectory, score in _scored(trajectories, scores)]
@@ -101,10 +101,10 @@ def calibration(trajectories: Iterable[Trajectory], scores: Mapping[str, float])
 
 
 def stalls(trajectories: Iterable[Trajectory], scores: Mapping[str, float], kind: str = "") -> pd.DataFrame:
-    """Failed episodes by the kind of the predicate at the head of the plan when they ended, the most frequent first.
+    """Failed episodes by the kind of the first uncertified predicate when they ended, the most frequent first.
 
-    An episode that failed with its goal certified has stalled nowhere. kind: tell predicates of this kind apart by
-    their number in the plan, such as "hop 2". Raises ValueError for a trajectory without a score.
+    An episode that failed with its goal certified stalled nowhere. kind: add to predicates of this kind their number
+    in the plan, such as "hop 2". Raises ValueError for a trajectory without a score.
     """
     failed = [trajectory for trajectory, score in _scored(trajectories, scores) if score < 1]
     tasks, kinds = [trajectory.task for trajectory in failed], [stall(trajectory, kind) for trajectory in failed]
@@ -113,24 +113,24 @@ def stalls(trajectories: Iterable[Trajectory], scores: Mapping[str, float], kind
 
 
 def stall(trajectory: Trajectory, kind: str = "") -> str:
-    """The kind of the predicate that was not certified when the episode ended, or why there is none.
+    """The kind of the first predicate that was not certified when the episode ended, or why there is none.
 
     kind: see `stalls`.
     """
     if trajectory.reached_goal:
         return CERTIFIED
-    rest = trajectory.plans[-1].predicates[trajectory.certified :]
-    if not rest or not trajectory.attempts:
+    uncertified = trajectory.plans[-1].predicates[trajectory.certified :]
+    if not uncertified or not trajectory.attempts:
         return NO_PLAN
-    number = f" {_certified(trajectory, kind)[0] + 1}" if kind and rest[0].kind == kind else ""
-    return f"{rest[0].kind or UNKNOWN}{number}"
+    number = f" {_certified(trajectory, kind)[0] + 1}" if kind and uncertified[0].kind == kind else ""
+    return f"{uncertified[0].kind or UNKNOWN}{number}"
 
 
 def compression(trajectories: Iterable[Trajectory], expert: Mapping[str, int] | None = None) -> pd.DataFrame:
-    """Predicates of first plans, the goal included, over actions, in all episodes together: below 1 a plan is shorter.
+    """Predicates of first plans, the goal included, per action, over all episodes; below 1 a plan is shorter.
 
-    Rows: the actions that were taken; the same where the goal was certified, since a stuck episode acts on to its cap;
-    those of the expert, where it is known how many. It is a ratio, and can exceed 1.
+    Rows: the actions that were taken; the same if the goal was certified, since a stuck episode acts until its cap; and
+    the expert's actions, if their number is known. The ratio can exceed 1.
     expert: task -> number of actions. Episodes without any action are left out.
     """
     planned = [(t, len(t.plans[0].predicates)) for t in trajectories]
@@ -141,7 +141,7 @@ def compression(trajectories: Iterable[Trajectory], expert: Mapping[str, int] | 
 
 
 def rejected_first(trajectories: Iterable[Trajectory]) -> pd.DataFrame:
-    """The share of certified steps that needed a rejection before: 1 - action fidelity of all steps together."""
+    """The share of certified steps with a rejection before them: 1 - action fidelity, over all steps together."""
     steps = [(t.task, not at_once) for t in trajectories for at_once in certified_at_once(t)]
     return _table([_share("certified steps", [needed for _, needed in steps], [task for task, _ in steps])])
 
@@ -149,15 +149,15 @@ def rejected_first(trajectories: Iterable[Trajectory]) -> pd.DataFrame:
 def evidence_never_shown(scores: Mapping[str, float], shown: Mapping[str, float | None]) -> pd.DataFrame:
     """The share of failed episodes in which some of the gold evidence was never retrieved (§4.1: retrieval failures).
 
-    shown: task -> share of the gold evidence that the episode was shown; None where nobody annotated it, and the
-    episode is left out.
+    shown: task -> share of the gold evidence that the episode was shown; None if the evidence is not annotated, which
+    leaves the episode out.
     """
     known = {task: share for task, share in shown.items() if share is not None and scores[task] < 1}
     return _table([_share("failed episodes", [share < 1 for share in known.values()], list(known))])
 
 
 def _certified(trajectory: Trajectory, kind: str) -> tuple[int, int]:
-    """Predicates of a kind in the last plan that are certified, and all of them; of all kinds for ""."""
+    """The number of certified predicates of a kind in the last plan, and of all of that kind; "" for all kinds."""
     counted = [not kind or predicate.kind == kind for predicate in trajectory.plans[-1].predicates]
     return sum(counted[: trajectory.certified]), sum(counted)
 
@@ -183,7 +183,7 @@ def _ratio(of: str, counts: Iterable[tuple[Trajectory, int, int]]) -> dict[str, 
 
 
 def _share(of: str, values: Sequence[float], tasks: Sequence[str]) -> dict[str, Any]:
-    """The mean of values in [0, 1]. tasks: of each value, the episode that it comes from."""
+    """The mean of values in [0, 1]. tasks: the episode that each value comes from."""
     return _row(of, sum(values), len(values), _interval(values, tasks))
 
 
@@ -196,13 +196,13 @@ def _interval(values: Sequence[float], tasks: Sequence[str]) -> tuple[Interval, 
     if values and distinct <= {0, 1} and episodes == len(values):
         return wilson(sum(values), episodes), WILSON
     if distinct in ({0}, {1}):
-        # Steps of an episode count as one: at worst they all go together.
+        # The steps of an episode count as one: in the worst case they depend on each other entirely.
         return wilson(episodes * values[0], episodes), OF_EPISODES
     return _bootstrap(values, tasks)
 
 
 def _bootstrap(values: Sequence[float], tasks: Sequence[str]) -> tuple[Interval, str]:
-    """Without bounds where there is a single episode, which says nothing of others."""
+    """The bootstrap interval; without bounds for a single episode, which says nothing about others."""
     if not values:
         return NOTHING, ""
     interval = cluster_bootstrap([float(value) for value in values], tasks)

@@ -1,4 +1,4 @@
-"""What stands between loop and adapter in a check: it sees each call of an operator, and who asked which prompt."""
+"""Wrappers between loop and adapter, for checks: they see each call of an operator, and which prompt it asked."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sdp.trajectory import Trajectory
 
 
 class Noting(Ledger):
-    """A ledger that notes which operator of an adapter asked what. asked: pairs of both, the fields as JSON values.
+    """A ledger that records which operator of an adapter asked what. asked: pairs (operator, fields as JSON values).
 
-    answered: how many prompts the engine was asked, whoever booked them.
+    answered: how many prompts the engine was asked, through whichever ledger.
     """
 
     def __init__(self, engine: str) -> None:
@@ -39,7 +39,7 @@ class Noting(Ledger):
 
 
 class Between:
-    """An adapter between the loop and another: `around` sees each call of an operator."""
+    """A wrapper between the loop and an adapter: `around` sees each call of an operator."""
 
     def __init__(self, inner: Any, ledger: Noting) -> None:
         self.inner, self.ledger = inner, ledger
@@ -63,7 +63,7 @@ class Between:
 
 
 class Rejecting(Between):
-    """Rejects attempts in words of its own: the first one, and all after `spared` certified ones."""
+    """Rejects attempts with its own reasons: the first one, and all after `spared` certified ones."""
 
     def __init__(self, inner: Any, ledger: Noting, spared: int = 0) -> None:
         super().__init__(inner, ledger)
@@ -82,7 +82,7 @@ class Rejecting(Between):
 
 
 class Played(NamedTuple):
-    """An episode: how it went, what stood between loop and adapter, and whom they asked."""
+    """An episode: its trajectory, the wrapper between loop and adapter, and the ledger of its prompts."""
 
     trajectory: Trajectory
     between: Any
@@ -90,7 +90,7 @@ class Played(NamedTuple):
 
 
 def play(setup: Certifying, task: str, wrap: Callable[[Any, Noting], Any] = Between, **settings: Any) -> Played:
-    """An episode of a resolved experiment with something between loop and adapter. settings: of the loop, changed."""
+    """Play a resolved experiment with a wrapper between loop and adapter. settings: changes to the loop's settings."""
     setup = replace(setup, settings=replace(setup.settings, **settings))
     ledger = Noting(setup.engine)
     with setup.answering(task):

@@ -1,8 +1,8 @@
-"""Contracts of adapters: what the loop, the controls and the tables take for granted, each a check on a few episodes.
+"""Contracts of adapters: what the loop, the controls and the tables rely on, each checked on a few episodes.
 
-`python -m lab doctor --adapter NAME` checks an experiment of SDP, the suite's or a reader's. A contract is a function
-of an experiment and some of its tasks; it returns what it looked at, and raises `Broken` with the call that broke it.
-Signatures alone cannot hold these: an adapter may keep what it saw, or show its prompts what it should not.
+`python -m lab doctor --adapter NAME` checks an SDP experiment, the suite's or a reader's. A contract is a function of
+an experiment and some of its tasks. It returns what it checked, and raises `Broken` with the call that broke it.
+Signatures alone cannot ensure these: an adapter may store what it saw, or put into its prompts what it should not.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from sdp.placebo import Control
 from sdp.reach import READS, Leak, Watched, reachable, refuse, signatures
 from sdp.trajectory import Attempt, Predicate, Trajectory
 
-MOST = 200  # predicates of a plan and attempts of an episode in a check
-MARK = re.compile(r"refusal [a-z]{2}\d+")  # what a rejection of a check says, each its own
+MOST = 200  # predicates of a plan, and attempts of an episode, in a check
+MARK = re.compile(r"refusal [a-z]{2}\d+")  # the numbered reason that a check gives for a rejection
 
 
 class Broken(AssertionError):
-    """An adapter broke a contract; the message says in which call, and how."""
+    """An adapter broke a contract; the message names the call and the fault."""
 
 
 def propose_respects_planned(setup: Certifying, tasks: Sequence[str]) -> str:
-    """Eq. 1: asked for one predicate after another, Propose goes on from `planned`, and a model is shown it."""
+    """Eq. 1: asked for one predicate per call, Propose goes on from `planned`, and its prompt shows `planned`."""
     setup = replace(setup, settings=replace(setup.settings, propose="predicate"))
     predicates = prompts = 0
     for task in tasks:
@@ -44,33 +44,33 @@ def propose_respects_planned(setup: Certifying, tasks: Sequence[str]) -> str:
             state, goal = adapter.start()
             planned: tuple[Predicate, ...] = ()
             first: Sequence[Predicate] = ()
-            words: list[Any] = []
+            first_fields: list[Any] = []
             while goal not in planned:
                 before = len(ledger.asked)
                 proposed = adapter.propose(state, goal, planned)
-                fields = [asked for _, asked in ledger.asked[before:]]
+                fields = [prompt_fields for _, prompt_fields in ledger.asked[before:]]
                 if not proposed or len(planned) > MOST:
                     raise Broken(f"{task}: after {len(planned)} predicates Propose has not named the goal")
                 if planned and list(proposed) == list(first):
                     raise Broken(f"{task}: Propose begins again with {first[0].text!r}, which is planned")
-                if planned and fields and fields == words:
-                    raise Broken(f"{task}: Propose asks in the same words, whatever is planned")
-                first, words = (first, words) if planned else (proposed, fields)
+                if planned and fields and fields == first_fields:
+                    raise Broken(f"{task}: Propose's prompt is the same, whatever is planned")
+                first, first_fields = (first, first_fields) if planned else (proposed, fields)
                 planned = (*planned, proposed[0])
             predicates, prompts = predicates + len(planned), prompts + len(ledger.asked)
     return f"{predicates} predicates in as many calls, {prompts} prompts"
 
 
 def placebo_has_no_content(setup: Certifying, tasks: Sequence[str]) -> str:
-    """Of a plan about other places and numbers, Realize is given the same under the placebo of `sdp.placebo`."""
+    """Under the placebo of `sdp.placebo`, Realize is given the same for a plan about other places and numbers."""
     count = 0
     for task in tasks:
         plan, given = realized(setup, task)
         other = realized(setup, task, scrambled=True)[1]
         if pair := next((pair for pair in zip(given, other, strict=False) if pair[0] != pair[1]), None):
-            raise Broken(f"{task}: Realize is given {_short(pair[0])}, of another plan {_short(pair[1])}")
+            raise Broken(f"{task}: the plan reaches Realize: {_short(pair[0])}; with another plan {_short(pair[1])}")
         if len(given) != len(other):
-            raise Broken(f"{task}: Realize is asked {len(given)} times, and {len(other)} times of another plan")
+            raise Broken(f"{task}: the plan reaches Realize: {len(given)} calls; with another plan {len(other)} calls")
         if kinds := {predicate.kind for predicate in plan if predicate.kind} & _texts(given):
             raise Broken(f"{task}: Realize is given the kind of its target, {', '.join(sorted(kinds))}")
         count += len(given)
@@ -80,9 +80,9 @@ def placebo_has_no_content(setup: Certifying, tasks: Sequence[str]) -> str:
 def realized(
     setup: Certifying, task: str, control: Literal["placebo", "blanked"] = "placebo", scrambled: bool = False
 ) -> tuple[list[Predicate], list[Any]]:
-    """The plan of an episode under a control, and what Realize was given: of prompts their fields, else its arguments.
+    """The plan of an episode under a control, and what Realize was given: its prompts' fields, else its arguments.
 
-    scrambled: the plan is about other places and numbers, before the control takes its content.
+    scrambled: change the plan's places and numbers before the control removes its content.
     """
     spied: list[Spied] = []
 
@@ -91,12 +91,12 @@ def realized(
         return Control(spied[0], control, 0.2, Random(f"{control} {task}"))
 
     ledger = play(setup, task, wrap, step_cap=min(MOST, setup.settings.step_cap)).ledger
-    fields = [asked for running, asked in ledger.asked if running in ("realize", "act")]
+    fields = [prompt_fields for running, prompt_fields in ledger.asked if running in ("realize", "act")]
     return spied[0].plan, fields or spied[0].given
 
 
 class Spied(Between):
-    """Notes plans and what Realize is given of them; scrambled: makes them of other places and numbers."""
+    """Records plans and what Realize is given of them. scrambled: change the plans' places and numbers."""
 
     def __init__(self, inner: Any, ledger: Noting, scrambled: bool) -> None:
         super().__init__(inner, ledger)
@@ -114,14 +114,14 @@ class Spied(Between):
 
 
 def locality(setup: Certifying, tasks: Sequence[str]) -> str:
-    """§3.1: by signature and by reference, no operator but Replan and `finalize` reaches the history."""
+    """§3.1: by signature and by reference, only Replan and `finalize` can reach the history."""
     calls = 0
     for task in tasks:
         watched: list[Watched] = []
 
         def wrap(adapter: Any, ledger: Noting, watched: list[Watched] = watched) -> Any:
             signatures(adapter)
-            # What is there before an episode holds no history, and is looked into again after it.
+            # What exists before an episode holds no history; it is searched again after the episode.
             watched.append(Watched(adapter, frozenset(map(id, reachable([adapter])))))
             return Rejecting(watched[0], ledger, spared=3)
 
@@ -132,7 +132,7 @@ def locality(setup: Certifying, tasks: Sequence[str]) -> str:
 
 
 def replan_sees_this_targets_failures(setup: Certifying, tasks: Sequence[str]) -> str:
-    """A.1, A.3: Replan's prompt has the reason of the last failure at its target, and none of other targets."""
+    """A.1, A.3: Replan's prompt has the reason of the last failure at its target, and none from other targets."""
     replans = prompts = 0
     for task in tasks:
         between = play(setup, task, _Replans, step_cap=14, budget=1).between
@@ -148,21 +148,21 @@ class _Replans(Rejecting):
     def around(self, name: str, operator: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         before = len(self.ledger.asked)
         result = super().around(name, operator, arguments)
-        if name != "replan" or not (asked := self.ledger.asked[before:]):
+        if name != "replan" or not (new_prompts := self.ledger.asked[before:]):
             return result
         attempts: Sequence[Attempt] = arguments[2].attempts
-        stuck, told = attempts[-1], set(MARK.findall(json.dumps(asked)))
+        stuck, marks = attempts[-1], set(MARK.findall(json.dumps(new_prompts)))
         at_target = {a.reason for a in attempts if (a.state, a.target) == (stuck.state, stuck.target)}
-        if stuck.reason not in told:
+        if stuck.reason not in marks:
             raise Broken(f"Replan is not told why the last attempt at {stuck.target!r} failed")
-        if others := told - at_target:
-            raise Broken(f"Replan is told of {len(others)} failures at other targets as of {stuck.target!r}")
-        self.prompts += len(asked)
+        if others := marks - at_target:
+            raise Broken(f"Replan is told of {len(others)} failures at other targets as if at {stuck.target!r}")
+        self.prompts += len(new_prompts)
         return result
 
 
 def state_changes_by_certification_alone(setup: Certifying, tasks: Sequence[str]) -> str:
-    """L.9-11: no operator changes the certified state, and `advance` makes the next one of its arguments alone."""
+    """L.9-11: no operator changes the certified state, and `advance` computes the next one from its arguments alone."""
     calls = 0
     for task in tasks:
         guards: list[_Guard] = []
@@ -191,13 +191,13 @@ class _Guard(Between):
         if _key(self.state) != before:
             raise Broken(f"{name} changes the certified state from {_short(before)} to {_short(_key(self.state))}")
         if name == "advance" and _key(operator(*arguments)) != _key(result):
-            raise Broken("advance makes another state of the same arguments when it is called again")
+            raise Broken("advance is not pure: called again with the same arguments, it returns another state")
         self.state = result if name == "advance" else result[0] if name == "start" else self.state
         return result
 
 
 def cascade_scores_fairly(setup: Certifying, tasks: Sequence[str]) -> str:
-    """§4.3: the same actions score the same with k capped at 1; else -Cascade costs what bookkeeping takes off."""
+    """§4.3: the same actions score the same with k capped at 1; else -Cascade would measure bookkeeping."""
     cascades = 0
     for task in tasks:
         full, between, _ = play(setup, task, _Recording, cascade=True)
@@ -219,7 +219,7 @@ def cascade_scores_fairly(setup: Certifying, tasks: Sequence[str]) -> str:
 
 
 class _Recording(Between):
-    """Notes the actions of Realize; given some, takes those in place of its own."""
+    """Records the actions of Realize; if it is given some, it replays those instead."""
 
     def __init__(self, inner: Any, ledger: Noting, actions: Sequence[Any] = ()) -> None:
         super().__init__(inner, ledger)
@@ -233,28 +233,28 @@ class _Recording(Between):
 
 
 def budget_arithmetic(setup: Certifying, tasks: Sequence[str]) -> str:
-    """L.16: b + 1 attempts at a target before a Replan ("r<b": b, at least one), planning to the goal; all booked."""
+    """L.16: b + 1 attempts at a target before Replan ("r<b": max(b, 1)), which plans to the goal; all calls count."""
     budgets = [*product((0, 1, 2), ("r<=b", "r<b"))]
-    for task in tasks:  # one tells enough, if its world does not end before a Replan
+    for task in tasks:  # one task is enough, unless its world ends before a Replan
         if count := sum(_budget(setup, task, budget, retry_while) for budget, retry_while in budgets):
             return f"{count} Replans at b = 0, 1 and 2"
     return "worlds that end before any Replan: nothing to count"
 
 
 def _budget(setup: Certifying, task: str, budget: int, retry_while: str) -> int:
-    wanted = budget + 1 if retry_while == "r<=b" else max(1, budget)
+    expected = budget + 1 if retry_while == "r<=b" else max(1, budget)
     with_budget = f"{task}, b = {budget}, {retry_while}"
-    settings = {"budget": budget, "retry_while": retry_while, "step_cap": 3 * wanted}
+    settings = {"budget": budget, "retry_while": retry_while, "step_cap": 3 * expected}
     trajectory, _, ledger = play(setup, task, Rejecting, **settings)
     if fault := next((plan.fault for plan in trajectory.plans if plan.fault), ""):
         raise Broken(f"{with_budget}: Replan gives {fault}")
     planned = [attempt.plan for attempt in trajectory.attempts]
     tries = [planned.count(plan) for plan in range(len(trajectory.plans) - 1)]
-    if trajectory.end != "world ended" and tries != [wanted] * 3:
-        raise Broken(f"{with_budget}: {tries} attempts before the Replans, not {wanted} before each of 3")
+    if trajectory.end != "world ended" and tries != [expected] * 3:
+        raise Broken(f"{with_budget}: {tries} attempts before the Replans, not {expected} before each of 3")
     booked = trajectory.cost.calls
     if not booked == cost_of(ledger.calls).calls == ledger.answered:
-        raise Broken(f"{with_budget}: the engine answered {ledger.answered} prompts, and {booked} are booked")
+        raise Broken(f"{with_budget}: the engine answered {ledger.answered} prompts, but {booked} were counted")
     return len(tries)
 
 
@@ -270,10 +270,10 @@ CONTRACTS: Mapping[str, Callable[[Certifying, Sequence[str]], str]] = {
 
 
 def checks(subject: Any, engine: str = "", few: int = 2) -> list[Check] | None:
-    """Each contract of an experiment, on a few of its tasks; None for what is no experiment of SDP.
+    """Check each contract of an experiment on a few of its tasks; None if `subject` is no SDP experiment.
 
-    subject: a class or an instance of `sdp.Certifying`. engine: who answers, by default the experiment's own.
-    Raises ValueError for an adapter, which does not say what its tasks are.
+    subject: a class or an instance of `sdp.Certifying`. engine: the one that answers, by default the experiment's own.
+    Raises ValueError for an adapter, since it does not say what its tasks are.
     """
     if isinstance(subject, type) and {*READS} - {"view", "ended", "finalize"} <= {*dir(subject)}:
         raise ValueError(
@@ -287,7 +287,7 @@ def checks(subject: Any, engine: str = "", few: int = 2) -> list[Check] | None:
 
 
 def check(setup: Certifying, name: str) -> Check:
-    """One contract of a resolved experiment, on all its tasks. Whatever an adapter raises is a finding."""
+    """Check one contract of a resolved experiment on all its tasks. Whatever an adapter raises is a finding."""
     try:
         return Check(name, True, CONTRACTS[name](setup, setup.tasks()))
     except (Broken, Leak) as error:
@@ -298,7 +298,7 @@ def check(setup: Certifying, name: str) -> Check:
 
 
 def _other(predicate: Predicate) -> Predicate:
-    """Of the same kind, about other places and numbers."""
+    """A predicate of the same kind about other places and numbers."""
     return replace(predicate, text="Zembla stands.", about=_changed(predicate.about))
 
 
@@ -311,7 +311,7 @@ def _changed(value: Any) -> Any:
 
 
 def _texts(value: Any) -> set[str]:
-    """Every string in it."""
+    """Every string in a JSON value."""
     if isinstance(value, dict):
         return set().union(*map(_texts, value.values()))
     if isinstance(value, (list, tuple)):

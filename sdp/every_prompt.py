@@ -1,4 +1,4 @@
-"""Every prompt that SDP's operators ask, for checks of recordings, and a question of each for `lab try`."""
+"""Every prompt of SDP's operators, for checks of recordings, and an example of each operator for `lab try`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sdp.adapters.travelplanner import prompts as travelplanner
 
 
 def every_prompt() -> Iterator[Prompt]:
-    """Those of all benchmarks."""
+    """The prompts of all benchmarks."""
     for module in (assistantbench, multihop, labelled, scienceworld, travelplanner):
         yield from (value for value in vars(module).values() if isinstance(value, Prompt))
 
 
 def examples() -> Iterator[tuple[Prompt, dict[str, Any]]]:
-    """A question of each operator, on synthetic text."""
+    """An example prompt of each operator with its fields, on synthetic text."""
     question = "In which year was the harbour of the town opened in which the painter Ada Lorn was born?"
     yield multihop.DECOMPOSE, {"question": question, "count": 2, "found": [], "planned": [], "single": False}
     options = [
@@ -34,10 +34,10 @@ def examples() -> Iterator[tuple[Prompt, dict[str, Any]]]:
     }  # fmt: skip
     hop = {"title": "Ada Lorn", "text": "Ada Lorn (1850-1911) was a painter. She was born in Port Elm."}
     yield multihop.VERIFY, {**hop, "asked": "Where was Ada Lorn born?", "finding": "Port Elm"}
-    about = {"number": 1, "query": "Port Elm harbour", "host": "elm.example", "state": "unread"}
+    result = {"number": 1, "query": "Port Elm harbour", "host": "elm.example", "state": "unread"}
     yield assistantbench.REPLAN, {
         "question": question, "found": [{"goal": "birthplace", "items": ["Port Elm"], "forced": False}],
         "kind": "collect", "goal": "the year in which the harbour of Port Elm was opened",
-        "results": [{**about, "title": "Port Elm: history", "snippet": "The harbour was opened in …"}],
+        "results": [{**result, "title": "Port Elm: history", "snippet": "The harbour was opened in …"}],
         "tried": ["Port Elm"], "refused": [{"items": ["1811"], "reason": "no page says so"}],
     }  # fmt: skip

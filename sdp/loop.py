@@ -20,10 +20,10 @@ class Settings:
     """The loop's parameters, and each choice that the paper leaves open.
 
     budget: b, attempts at a target. The algorithm (L.16) replans when failures exceed b, §3.2 says "after b":
-    `retry_while` is "r<=b" (the algorithm) or "r<b" (the text). propose: Eq. 1 gives one "predicate" a call, A.3 a
-    whole "plan". failures: the rejected attempts that Realize sees, those at its "target" since the state was certified
-    or, as A.1's history reads, those of the "episode". step_cap: attempts in an episode (A.1; Table 7's value was not
-    recovered). validate=False accepts everything, replan=False ends the episode where the budget is spent,
+    `retry_while` is "r<=b" (the algorithm) or "r<b" (the text). propose: a call gives one "predicate" (Eq. 1) or a
+    whole "plan" (A.3). failures: the rejected attempts that Realize sees: those at its "target" since the state was
+    certified, or all of the "episode" (A.1's history). step_cap: attempts in an episode (A.1; Table 7's value was not
+    recovered). validate=False accepts everything, replan=False ends the episode when the budget is spent,
     cascade=False caps k at 1: the ablations of §4.3.
     """
 
@@ -47,11 +47,11 @@ class Settings:
 
 
 class UnreachablePlan(RuntimeError):
-    """Propose repeated itself, or was called many times and never arrived at the goal."""
+    """Propose repeated itself, or was called many times and never reached the goal."""
 
 
 UNCHECKED = Verdict(1, "not checked: Validate is switched off")
-LONGEST_PLAN = 1000  # predicates; a Propose that goes on for longer will never end
+LONGEST_PLAN = 1000  # predicates; a Propose that gives more will never stop
 
 
 def run_episode(
@@ -61,13 +61,13 @@ def run_episode(
     ledger: Ledger | None = None,
     watch: Callable[[Trajectory], None] | None = None,
 ) -> Trajectory:
-    """Play one task; the certified trajectory.
+    """Play one task; return the certified trajectory.
 
-    ledger: the backbone that the adapter asks, so that each attempt and each plan knows what it cost. watch: is shown
-    the trajectory so far before each attempt.
+    ledger: the backbone that the adapter asks; it counts the cost of each attempt and plan. watch: called with the
+    trajectory so far before each attempt.
     Raises UnreachablePlan, and whatever the world or the backbone raises. A malformed answer to Realize or Validate is
-    a failed attempt; to Replan, it is asked for again as often as the budget allows attempts at a target; to Propose,
-    it ends the episode.
+    a failed attempt. Replan is asked again after one, as often as the budget allows attempts at a target. In Propose it
+    ends the episode.
     """
     state, goal = adapter.start()  # L.1
     log = _Log(task, goal, settings, ledger, state, adapter)
@@ -82,11 +82,11 @@ def run_episode(
         if log.steps >= settings.step_cap:
             return _stopped("step cap", adapter, state, goal, log)
         tail, action, observation = plan[cursor:], None, None
-        view = log.view()  # no part of Algorithm 1: A.3's "state snapshot", see sdp.operators
+        view = log.view()  # not in Algorithm 1: A.3's "state snapshot", see sdp.operators
         failed = at(tail[0], failures)
         try:
-            seen = failed if settings.failures == "target" else log.rejected
-            action = adapter.realize(state, tail[0], seen, view)  # L.6
+            known_failures = failed if settings.failures == "target" else log.rejected
+            action = adapter.realize(state, tail[0], known_failures, view)  # L.6
             observation = log.answer = adapter.act(action)  # L.7
             verdict = adapter.validate(tail, observation, failed) if settings.validate else UNCHECKED  # L.8
         except MalformedAnswer as error:
@@ -94,8 +94,8 @@ def run_episode(
         verdict = verdict._replace(k=max(0, min(verdict.k, len(tail) if settings.cascade else 1)))
         attempt = log.attempt(cursor, tail[0], action, observation, verdict)
         if verdict.k >= 1:  # L.9
-            read = observation if verdict.read is None else verdict.read
-            state = adapter.advance(state, tail[: verdict.k], read)  # L.10-11
+            evidence = observation if verdict.read is None else verdict.read
+            state = adapter.advance(state, tail[: verdict.k], evidence)  # L.10-11
             log.transition(state, attempt)  # L.12
             cursor, r, failures = cursor + verdict.k, 0, ()  # L.13
         else:
@@ -105,17 +105,17 @@ def run_episode(
         if verdict.k == 0 and settings.spent(r):  # L.16
             if not settings.replan:
                 return _stopped("budget", adapter, state, goal, log)
-            new = _new_plan(adapter, settings, state, goal, log, plan, cursor)  # L.17
-            if not new:
+            new_plan = _new_plan(adapter, settings, state, goal, log, plan, cursor)  # L.17
+            if not new_plan:
                 return _stopped("malformed plan", adapter, state, goal, log)
-            plan, r = new, 0  # L.18
+            plan, r = new_plan, 0  # L.18
     return log.trajectory("goal")  # L.22
 
 
 def _build_plan(
     adapter: Adapter[Any, Any, Any], settings: Settings, state: Any, goal: Predicate
 ) -> tuple[Predicate, ...]:
-    """L.2: Propose, each result fed back, until the last predicate is the goal; a malformed answer ends it before."""
+    """L.2: call Propose with its own results until the last predicate is the goal, or an answer is malformed."""
     planned: tuple[Predicate, ...] = ()
     first: tuple[Predicate, ...] = ()
     while planned[-1:] != (goal,):
@@ -139,7 +139,7 @@ def _new_plan(
     adapter: Adapter[Any, Any, Any], settings: Settings, state: Any, goal: Predicate, log: _Log,
     plan: tuple[Predicate, ...], cursor: int,
 ) -> tuple[Predicate, ...]:  # fmt: skip
-    """L.17: the plan with a tail from Replan; empty if the budget is spent on answers that do not lead to the goal."""
+    """L.17: the plan with Replan's tail; empty if the budget is spent on answers that do not lead to the goal."""
     for malformed in count(1):
         try:
             tail = _up_to(goal, adapter.replan(state, goal, log.trajectory(), log.view()))
@@ -155,7 +155,7 @@ def _new_plan(
 
 
 def _stopped(end: str, adapter: Adapter[Any, Any, Any], state: Any, goal: Predicate, log: _Log) -> Trajectory:
-    """The trajectory where the loop stops short of the goal, with the answer that the adapter forces there (A.4)."""
+    """The trajectory of a loop that stops short of the goal, with the answer that the adapter then forces (A.4)."""
     action, observation, reason = None, None, ""
     try:
         action = adapter.finalize(state, goal, log.trajectory(), log.view())
@@ -167,13 +167,13 @@ def _stopped(end: str, adapter: Adapter[Any, Any, Any], state: Any, goal: Predic
 
 
 def _up_to(goal: Predicate, predicates: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """The goal ends a plan, so nothing stands after it."""
+    """The plan up to the goal: nothing may follow it."""
     plan = tuple(predicates)
     return plan[: plan.index(goal) + 1] if goal in plan else plan
 
 
 class _Log:
-    """Collects the trajectory of a running episode; operators only ever get the frozen copy that `trajectory` gives."""
+    """Collects the trajectory of a running episode. Operators only get the frozen copy that `trajectory` returns."""
 
     def __init__(
         self, task: str, goal: Predicate, settings: Settings, ledger: Ledger | None, state: Any,
@@ -186,7 +186,7 @@ class _Log:
         self._attempts: list[Attempt] = []
         self._transitions: list[Transition] = []
         self._adapter, self._views = adapter, list[Any]()
-        self.answer: Any = None  # the world's last one
+        self.answer: Any = None  # the world's last answer
 
     @property
     def steps(self) -> int:
@@ -198,7 +198,7 @@ class _Log:
         return tuple(attempt for attempt in self._attempts if attempt.k == 0)
 
     def view(self) -> Any:
-        """What the world shows now; noted where it is new."""
+        """What the world shows now; recorded if it changed."""
         view = self._adapter.view()
         values = plain(view)
         if values is not None and self._views[-1:] != [values]:
@@ -239,7 +239,7 @@ class _Log:
         )  # fmt: skip
 
     def _cost(self) -> Cost:
-        """Cost of the calls since the last time."""
+        """Cost of the calls since the last use of this method."""
         if self._ledger is None:
             return Cost()
         calls = self._ledger.calls[self._booked :]

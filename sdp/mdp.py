@@ -22,7 +22,7 @@ from sdp.trajectory import Trajectory
 if TYPE_CHECKING:
     import pandas as pd
 
-Prefix = Callable[[Trajectory, int], Any]  # of a trajectory and the number of a transition
+Prefix = Callable[[Trajectory, int], Any]  # takes a trajectory and the index of a transition
 
 
 class Step(NamedTuple):
@@ -84,7 +84,7 @@ def mdp(trajectories: Iterable[Trajectory]) -> MDP:
 
 
 def observation_map(trajectory: Trajectory) -> pd.DataFrame:
-    """The observation-to-state mapping φ as it was used: one row an attempt, with the state before and after.
+    """The observation-to-state mapping φ of an episode: one row per attempt, with the state before and after it.
 
     A rejected observation leaves the state as it was (A.1).
     """
@@ -99,7 +99,7 @@ def observation_map(trajectory: Trajectory) -> pd.DataFrame:
 def credit(trajectories: Sequence[Trajectory]) -> pd.DataFrame:
     """Per-predicate credit: which attempt certified each predicate, with what cascade depth, after how many rejections.
 
-    rejections: attempts at the predicate, from the state it was certified in or is still tried from, that failed.
+    rejections: failed attempts at the predicate, from the state in which it was certified or is still being tried.
     Predicates of the last plan that were never certified have k = 0 and no step.
     """
     rows = [row for trajectory in trajectories for row in _credit(trajectory)]
@@ -133,7 +133,7 @@ def _text(value: Any) -> str:
 class MarkovTest(NamedTuple):
     """information: I(next; prefix | s, P) in bits; expected: its mean under independence; p_value: one-sided.
 
-    steps: certified steps in all. groups: (s, P) pairs that were seen with more than one prefix; only they can tell.
+    steps: certified steps in all. groups: (s, P) pairs that occur with more than one prefix; only they count.
     informative: steps in those groups.
     """
 
@@ -152,28 +152,28 @@ def whole_prefix(trajectory: Trajectory, transition: int) -> Any:
 
 
 def previous_state(trajectory: Trajectory, transition: int) -> Any:
-    """A coarser prefix, with more power where whole prefixes hardly repeat: the certified state one before s."""
+    """A coarser prefix, with more power if whole prefixes rarely repeat: the certified state before s."""
     return trajectory.states[trajectory.transitions[transition - 1].before] if transition else None
 
 
 def markov_test(
     trajectories: Iterable[Trajectory], prefix: Prefix = whole_prefix, permutations: int = 500, seed: int = 0
 ) -> MarkovTest:
-    """Test the conditional independence of Eq. 7. Raises ValueError where no (s, P) was reached in two ways."""
+    """Test the conditional independence of Eq. 7. Raises ValueError if no (s, P) was reached by two prefixes."""
     rows = [row for trajectory in trajectories for row in _rows(trajectory, prefix)]
     columns = [np.array(column, dtype=object) for column in zip(*rows, strict=True)] if rows else [np.zeros(0)] * 3
     group, past, following = (np.unique(column, return_inverse=True)[1] for column in columns)
     ways = Counter(code for code, _ in set(zip(group, past, strict=True)))  # different prefixes before each (s, P)
-    keep = np.array([ways[code] > 1 for code in group], dtype=bool)
-    if not keep.any():
+    informative = np.array([ways[code] > 1 for code in group], dtype=bool)
+    if not informative.any():
         raise ValueError("No certified state with its plan tail was reached by two different prefixes; give more runs")
-    group, past, following = group[keep], past[keep], following[keep]
+    group, past, following = group[informative], past[informative], following[informative]
     random = np.random.default_rng(seed)
     observed = _information(group, past, following)
     null = np.array([_information(group, _shuffled(past, group, random), following) for _ in range(permutations)])
-    # Add one to both, or a finite number of permutations could give p = 0. The slack is for sums in another order.
+    # Add one to both, or a finite number of permutations could give p = 0. The tolerance is for rounding in the sums.
     p_value = (1 + (null >= observed - 1e-12).sum()) / (1 + permutations)
-    return MarkovTest(observed, float(null.mean()), float(p_value), len(rows), len(set(group)), int(keep.sum()))
+    return MarkovTest(observed, float(null.mean()), float(p_value), len(rows), len(set(group)), int(informative.sum()))
 
 
 def _rows(trajectory: Trajectory, prefix: Prefix) -> Iterable[tuple[str, str, str]]:
@@ -199,8 +199,8 @@ def _shuffled(past: np.ndarray, group: np.ndarray, random: np.random.Generator) 
 
 def _information(group: np.ndarray, past: np.ndarray, following: np.ndarray) -> float:
     """I(following; past | group) = H(g,p) + H(g,f) - H(g,p,f) - H(g), in bits."""
-    both = _entropy(group, past) + _entropy(group, following)
-    return max(0.0, both - _entropy(group, past, following) - _entropy(group))
+    joint = _entropy(group, past) + _entropy(group, following)
+    return max(0.0, joint - _entropy(group, past, following) - _entropy(group))
 
 
 def _entropy(*columns: np.ndarray) -> float:

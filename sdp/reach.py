@@ -1,4 +1,4 @@
-"""What an operator can reach through references, and the watch that lets none reach the history (§3.1, locality)."""
+"""What an operator can reach through references, and a check that none can reach the history (§3.1, locality)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from sdp.loop import _Log
 from sdp.trajectory import Attempt, Plan, Trajectory, Transition
 
-# What each operator takes, by Definition 1 and `sdp.operators`.
+# The arguments of each operator, by Definition 1 and `sdp.operators`.
 READS = {
     "start": [],
     "propose": ["state", "goal", "planned"],
@@ -25,8 +25,8 @@ READS = {
     "replan": ["state", "goal", "trajectory", "view"],
     "finalize": ["state", "goal", "trajectory", "view"],
 }
-BEYOND = ("replan", "finalize")  # they are given the trajectory
-FAILURES = {"realize": 2, "validate": 2}  # which of their arguments are attempts that they may read
+BEYOND = ("replan", "finalize")  # operators that are given the trajectory
+FAILURES = {"realize": 2, "validate": 2}  # the position of the argument with the attempts that the operator may read
 HISTORY = (Trajectory, Plan, Transition, _Log)
 
 
@@ -35,41 +35,41 @@ class Leak(AssertionError):
 
 
 def signatures(adapter: Any) -> None:
-    """Raise Leak for an operator that takes anything but what READS says, each by position and without default."""
-    for name, wanted in READS.items():
+    """Raise Leak for an operator whose arguments differ from READS, are not positional, or have defaults."""
+    for name, expected in READS.items():
         parameters = inspect.signature(getattr(adapter, name)).parameters
-        if list(parameters) != wanted or any(
+        if list(parameters) != expected or any(
             parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.default is not parameter.empty
             for parameter in parameters.values()
         ):
-            raise Leak(f"{name} takes ({', '.join(map(str, parameters.values()))}), not ({', '.join(wanted)})")
+            raise Leak(f"{name} takes ({', '.join(map(str, parameters.values()))}), not ({', '.join(expected)})")
 
 
 def reachable(roots: Iterable[Any], known: frozenset[int] = frozenset()) -> list[Any]:
-    """Every object that code holding `roots` can reach through references; `known` ids are not looked into.
+    """Every object that code holding `roots` can reach through references; objects with `known` ids are not searched.
 
-    Modules and classes are shared by all code, and so are a function's globals: of functions, only what they closed
-    over and their defaults count.
+    Modules, classes and a function's globals are shared by all code: of a function, only its closure and its defaults
+    count.
     """
-    queue, seen, found = list(roots), set(known), []
+    queue, seen, objects = list(roots), set(known), []
     while queue:
-        thing = queue.pop()
-        if id(thing) in seen or isinstance(thing, (ModuleType, type)):
+        item = queue.pop()
+        if id(item) in seen or isinstance(item, (ModuleType, type)):
             continue
-        seen.add(id(thing))
-        found.append(thing)
-        if isinstance(thing, FunctionType):
-            queue += [thing.__closure__, thing.__defaults__, thing.__kwdefaults__, thing.__dict__]
+        seen.add(id(item))
+        objects.append(item)
+        if isinstance(item, FunctionType):
+            queue += [item.__closure__, item.__defaults__, item.__kwdefaults__, item.__dict__]
         else:
-            queue += gc.get_referents(thing)
-    return found
+            queue += gc.get_referents(item)
+    return objects
 
 
 class Watched:
-    """An adapter between the loop and another, which looks at what each operator could reach before it is called.
+    """A wrapper between the loop and an adapter that checks what each operator could reach before it is called.
 
-    known: ids of what held no history before the episode, such as a world's tables. calls: how often each was called;
-    `start` and `act` are not watched.
+    known: ids of objects that held no history before the episode, such as a world's tables. calls: number of calls per
+    operator; `start` and `act` are not checked.
     """
 
     def __init__(self, inner: Any, known: frozenset[int] = frozenset()) -> None:
@@ -91,7 +91,7 @@ class Watched:
 
 
 def refuse(name: str, roots: Iterable[Any], known: frozenset[int], allowed: Collection[int] = ()) -> None:
-    """Raise Leak where any history, or an attempt that is not among the allowed ids, can be reached from the roots."""
-    for thing in reachable(roots, known):
-        if isinstance(thing, HISTORY) or (isinstance(thing, Attempt) and id(thing) not in allowed):
-            raise Leak(f"{name} can reach a {type(thing).__name__}")
+    """Raise Leak if the roots can reach any history, or an attempt that is not among the allowed ids."""
+    for item in reachable(roots, known):
+        if isinstance(item, HISTORY) or (isinstance(item, Attempt) and id(item) not in allowed):
+            raise Leak(f"{name} can reach a {type(item).__name__}")

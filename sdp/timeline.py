@@ -1,4 +1,4 @@
-"""An episode of the loop to look at: every attempt with its verdict, and every plan where it was made."""
+"""An episode of the loop as a timeline: every attempt with its verdict, and every plan at the time it was made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Named: TypeAlias = Callable[[Predicate], str]
 
 
 def fields_of(state: Any) -> Mapping[str, Any]:
-    """A state's own fields as its facts, or all of it as one."""
+    """A state's own fields as facts, or the whole state as one fact."""
     return state if isinstance(state, Mapping) else {"state": state}
 
 
@@ -24,10 +24,10 @@ def timeline(
     facts: Facts = fields_of,
     named: Named = lambda target: target.text,
 ) -> Timeline:  # fmt: skip
-    """The trajectory as steps. exchanges: all prompts and answers of the episode in order, where they are at hand.
+    """The trajectory as steps. exchanges: all prompts and answers of the episode in order, if available.
 
-    facts: from a state's JSON to what a reader is shown of it, fact -> value; what a step changed is told by them.
-    named: what a predicate is about, by which two episodes are compared; by default its words.
+    facts: turns a state's JSON into what a reader is shown, fact -> value; a step's changes are shown in these facts.
+    named: what a predicate is about, by which two episodes are compared; by default its text.
     """
     order = list(_in_order(trajectory))
     parts = dealt(exchanges, [event.cost.calls for event in order])
@@ -55,7 +55,7 @@ def timeline(
 
 
 def _in_order(trajectory: Trajectory) -> Iterator[Plan | Attempt | Forced]:
-    """Each plan stands before the first attempt at it, and what was forced at the end."""
+    """The plans, each before the first attempt at it, the attempts, and the answer forced at the end."""
     plans = iter(trajectory.plans)
     plan = -1
     for attempt in trajectory.attempts:
@@ -63,7 +63,7 @@ def _in_order(trajectory: Trajectory) -> Iterator[Plan | Attempt | Forced]:
             yield next(plans)
             plan += 1
         yield attempt
-    yield from plans  # of a Replan that gave no usable plan there is no attempt
+    yield from plans  # a Replan that gave no usable plan has no attempt
     if trajectory.forced:
         yield trajectory.forced
 
@@ -92,7 +92,7 @@ def _attempted(
     after: Mapping[int, Mapping[str, Any]],
 ) -> Step:  # fmt: skip
     reasons = ["passed by force"] * attempt.forced + [f"{attempt.k} predicates at once"] * (attempt.k > 1)
-    reasons += [attempt.reason] * (attempt.reason != "certified")  # which a tick says
+    reasons += [attempt.reason] * (attempt.reason != "certified")  # a tick shows that
     return Step(
         title=attempt.target, target=target, verdict=attempt.k >= 1, reason="; ".join(reasons), view=view,
         action=attempt.action, observation=attempt.observation, exchanges=exchanges, cost=attempt.cost, before=before,

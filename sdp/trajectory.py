@@ -1,4 +1,4 @@
-"""The artifact of a run (§3.3): every plan, attempt and certified transition; JSONL in and out without loss."""
+"""The record of an episode (§3.3): every plan, attempt and certified transition; to JSONL and back without loss."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from lab.models.backbone import Cost
 
-MET = "goal met"  # of an outcome: what the adapter says of the goal and the world's last answer
+MET = "goal met"  # key of `outcome`: whether the world's last answer shows the goal, as the adapter judges it
 
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
     """A condition on the world that an observation can falsify.
 
-    text: the condition in words. kind, about: the same typed, JSON values only, for adapters whose predicates come from
+    text: the condition in words. kind, about: the same as typed JSON values, for adapters whose predicates come from
     a fixed set (A.2); free-form predicates (A.3) have neither.
     """
 
@@ -29,10 +29,10 @@ class Predicate:
 class Attempt:
     """One Realize → act → Validate.
 
-    step: 0-based, over the episode. plan, position: which plan, and where in it the target stands. state: index of the
+    step: index in the episode, from 0. plan, position: index of the plan, and of the target in it. state: index of the
     certified state it started from. action, observation: JSON values. k: cascade depth, 0 if rejected. cost: of the
-    model calls that Realize and Validate made. view: index of what the world showed before it; None if it shows
-    nothing. forced: passed by Validate though not found to hold (A.4).
+    model calls of Realize and Validate. view: index of what the world showed before the attempt; None if it shows
+    nothing. forced: Validate passed it though it was not found to hold (A.4).
     """
 
     step: int
@@ -52,9 +52,9 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A state plan. start: how many of its predicates were certified already when it was made.
+    """A state plan. start: how many of its predicates were already certified when it was created.
 
-    fault: why Replan gave no usable plan; then the predicates are those of the plan before.
+    fault: why Replan gave no usable plan; the predicates are then those of the previous plan.
     """
 
     predicates: tuple[Predicate, ...]
@@ -76,9 +76,9 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Forced:
-    """The action taken where the loop stopped short of the goal (A.4), and the world's answer; it certifies nothing.
+    """The action forced when the loop stopped short of the goal (A.4), and the world's answer; it certifies nothing.
 
-    reason: why there is no action, where the answer was malformed.
+    reason: why there is no action, if the answer was malformed.
     """
 
     action: Any
@@ -91,12 +91,12 @@ class Forced:
 class Trajectory:
     """All attempts, transitions and plans of an episode.
 
-    states: JSON values, s_0 first; one more than there are transitions. end: "goal" (certified), "world ended" (before
-    it was), "step cap", "budget" (attempts spent, and Replan is switched off), or "malformed plan" (Propose gave no
-    usable answer, or Replan none within the budget: the plan is what had been proposed by then, or stays as it was).
-    outcome: MET, where the adapter can tell. views: what the world showed, as JSON values, whenever it changed; the
-    last one holds when the episode ends, and with it the score of worlds that have one. forced: the answer forced at
-    the end, if one was.
+    states: JSON values, s_0 first; one more than there are transitions. end: "goal" (certified); "world ended" (before
+    the goal was certified); "step cap"; "budget" (attempts spent, Replan switched off); or "malformed plan": Propose
+    gave no usable answer (the plan is what it had proposed by then), or Replan none within the budget (the plan stays).
+    outcome: MET, if the adapter can tell. views: what the world showed, as JSON values, whenever it changed; the last
+    one is from the end of the episode, and has the score in worlds that have one. forced: the answer forced at the
+    end, if any.
     """
 
     task: str
@@ -118,7 +118,7 @@ class Trajectory:
 
     @property
     def certified(self) -> int:
-        """Predicates of the current plan that are certified."""
+        """Number of certified predicates of the current plan."""
         certifying = (self.attempts[transition.attempt] for transition in self.transitions)
         return self.plans[-1].start + sum(attempt.k for attempt in certifying if attempt.plan == self.replans)
 
@@ -134,19 +134,19 @@ class Trajectory:
 
     @property
     def since_certified(self) -> list[Attempt]:
-        """The attempts from the current certified state, all of which were rejected."""
+        """The attempts since the last certified state, all of which were rejected."""
         return [attempt for attempt in self.attempts if attempt.state == len(self.states) - 1]
 
     @property
     def failures(self) -> list[Attempt]:
-        """The rejected attempts at the current target from the current certified state: what Replan repairs."""
+        """The rejected attempts at the current target since the last certified state: what Replan repairs."""
         return [attempt for attempt in self.since_certified if attempt.target == self.attempts[-1].target]
 
     @property
     def malformed(self) -> int:
-        """How many Replans in a row, the last one included, gave no usable plan.
+        """Number of consecutive Replans, up to the last one, that gave no usable plan.
 
-        As the `sample` of the next one it makes that a question of its own: recordings tell the two apart.
+        Used as the `sample` of the next Replan, so that recordings tell the repeated calls apart.
         """
         return sum(1 for _ in takewhile(lambda plan: plan.fault, reversed(self.plans)))
 
@@ -170,7 +170,7 @@ class Trajectory:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Trajectory:
-        """Raises TypeError or KeyError for a value that is no trajectory."""
+        """The trajectory that `to_json` wrote. Raises TypeError or KeyError for a value that is no trajectory."""
         parts = dict(value)
         parts["goal"] = Predicate(**parts["goal"])
         parts["states"] = tuple(parts["states"])
@@ -183,15 +183,15 @@ class Trajectory:
         return cls(**parts)
 
 
-# Fields that trajectories did not always have; not written where they say nothing, so that older runs compare equal.
+# Fields that older trajectories lack. Their defaults are not written, so that older runs compare equal.
 UNSAID: Mapping[str, tuple[Any, ...]] = {"view": (None,), "views": ((),), "forced": (None, False), "fault": ("",)}
 
 
 def _fields(record: Any) -> dict[str, Any]:
     # dataclasses.asdict copies every value in depth, which takes longer than the whole loop.
     values = {name: getattr(record, name) for name in record.__slots__}
-    for name, unsaid in UNSAID.items():
-        if name in values and values[name] in unsaid:
+    for name, defaults in UNSAID.items():
+        if name in values and values[name] in defaults:
             del values[name]
     return values
 

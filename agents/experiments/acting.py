@@ -1,4 +1,4 @@
-"""Acting agents on any benchmark as an experiment: a subclass says which tasks, and in which environment."""
+"""Acting agents as an experiment on any benchmark; a subclass provides the tasks and their environment."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from worlds.benchmark import Expert, along
 
 
 class Agent(NamedTuple):
-    """loop: plays one task. operators: that it asks. blanks: whether it plans or reflects, and so has a placebo.
+    """An acting agent. loop: plays one task. operators: those it asks. blanks: it plans or reflects: it has a placebo.
 
-    searches: whether it is for environments that search and finish alone. told: what of the experiment its loop takes
-    by name.
+    searches: it only plays environments that search and finish. told: fields of the experiment that its loop
+    takes as keyword arguments.
     """
 
     loop: Callable[..., None]
@@ -43,7 +43,7 @@ class Agent(NamedTuple):
 
 
 REACT = "ReAct"
-ASKING = {  # a model
+ASKING = {  # agents that ask a model
     REACT: Agent(react, (ACT,)),
     "Reflexion": Agent(reflexion, (ACT, "judge", "reflect"), blanks=True),
     "Plan-and-Solve": Agent(plan_and_solve, ("plan", ACT), blanks=True),
@@ -54,21 +54,21 @@ ASKING = {  # a model
     "interleave": Agent(interleave, ("think", "answer"), searches=True),
 }
 IDLE, CONSTANT, FIRST, RANDOM = "do nothing", "constant action", "first action", "random action"
-TRIVIAL = {  # they ask nobody: the floor of a world
+TRIVIAL = {  # agents that ask no model: the floor of a world
     IDLE: Agent(do_nothing, ()),
     CONSTANT: Agent(constant_action, (), told=("constant",)),
     FIRST: Agent(first_action, ()),
     RANDOM: Agent(random_action, (), told=("seed",)),
 }
 AGENTS = ASKING | TRIVIAL
-NOBODY = "first"  # the engine of agents that ask nobody, whatever is chosen: their numbers are measured
+NOBODY = "first"  # the engine of agents that ask no model, whatever is chosen: their numbers are measured
 
 
 @dataclass(frozen=True, kw_only=True)
 class Acting(Playable):
     """An agent on some tasks: played, scored, watched, resumed, recorded and shown alike on every benchmark.
 
-    agent: of AGENTS. settings: the caps, and how answers are read.
+    agent: a key of AGENTS. settings: the caps, and how answers are parsed.
     """
 
     agent: str = REACT
@@ -77,60 +77,60 @@ class Acting(Playable):
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents")
     processes: ClassVar[int] = 1
     metric: ClassVar[str] = "score"
-    constant: ClassVar[str] = "look"  # what the agent "constant action" does
-    searched: ClassVar[bool] = False  # whether its environment searches and finishes, for agents that do no more
-    ruled: ClassVar[tuple[str, ...]] = ()  # the kinds of data on which rules play it; elsewhere `oracle` stands in
+    constant: ClassVar[str] = "look"  # the action that the agent "constant action" repeats
+    searched: ClassVar[bool] = False  # whether its environment searches and finishes, for agents with `searches`
+    ruled: ClassVar[tuple[str, ...]] = ()  # the kinds of data that rules can play; elsewhere `oracle` stands in
 
     def __post_init__(self) -> None:
-        """Raises BadSetting for an agent that there is not, that does not fit, or that has nothing to be blanked."""
-        fit = [name for name, one in AGENTS.items() if self.searched or not one.searches]
+        """Raises BadSetting for an agent that is unknown, does not fit the environment, or has nothing to blank."""
+        names = [name for name, agent in AGENTS.items() if self.searched or not agent.searches]
         if self.settings.blank:
-            fit = [name for name in fit if AGENTS[name].blanks]
-        if self.agent not in fit:
+            names = [name for name in names if AGENTS[name].blanks]
+        if self.agent not in names:
             blank = " with blank plans" if self.settings.blank else ""
-            raise BadSetting(f"agent={self.agent!r} of {type(self).__name__}{blank}: choose one of {', '.join(fit)}")
+            raise BadSetting(f"agent={self.agent!r} of {type(self).__name__}{blank}: choose one of {', '.join(names)}")
 
     @abstractmethod
     def environment(self, task: str) -> Environment:
-        """The environment of one episode, with a world of its own."""
+        """The environment of one episode, with its own world."""
 
     def solution(self, task: str) -> Sequence[str]:
-        """Actions in the environment that solve the task, for the engine `oracle` alone. Raises NoSolution."""
+        """Actions in the environment that solve the task; only the engine `oracle` uses them. Raises NoSolution."""
         raise NoSolution(f"{type(self).__name__} says no way to solve {task}: define `solution`, or use another engine")
 
     def expert(self, task: str) -> Expert:
-        """Who knows the next action, for the engine `oracle` alone; by default it keeps to the solution."""
+        """The expert that knows the next action, for the engine `oracle` alone; by default it follows `solution`."""
         return along(self.solution(task))
 
     def resolved(self) -> Self:
-        """As of every experiment; an agent that asks nobody is the same run with any engine."""
+        """As for every experiment; an agent that asks no model is the same run with any engine."""
         asks = AGENTS[self.agent].operators
         return super(Acting, self if asks else replace(self, engine=NOBODY)).resolved()
 
     def operators(self) -> tuple[str, ...]:
         operators = AGENTS[self.agent].operators
-        judges = self.settings.success == "model"  # else the environment's score says what a judge would
+        judges = self.settings.success == "model"  # else the environment's score replaces the judge
         return tuple(name for name in operators if judges or name != "judge")
 
     def answering(self, task: str, environment: Environment) -> AbstractContextManager[None]:
-        """Within, the engine `oracle` knows the task."""
-        known = any(part.name == ORACLE for part in self.who.parts)
-        return rules.knowing("agents.oracle", environment, self.expert(task)) if known else nullcontext()
+        """A context in which the engine `oracle` knows the task."""
+        uses_oracle = any(part.name == ORACLE for part in self.who.parts)
+        return rules.knowing("agents.oracle", environment, self.expert(task)) if uses_oracle else nullcontext()
 
     def acted(self, task: str, environment: Environment, backbone: Backbone, watch: Watch = unwatched) -> History:
-        """The history of the agent on a task. `agents.play.Play` says what is shown, counted and raised."""
+        """Play a task; return the history. `agents.play.Play` says what is shown, counted and raised."""
         play, agent = Play(environment, backbone, self.settings, watch), AGENTS[self.agent]
         agent.loop(play, **{name: getattr(self, name) for name in agent.told})
         return play.history
 
     def came_to(self, task: str, environment: Environment) -> dict[str, Any]:
-        """What an episode came to, with `score`; JSON."""
+        """The result of an episode, with `score`; JSON values."""
         return environment.result()
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """One episode: what it came to, how it ended, what could not be used, and what it took."""
+        """Play one episode; return its result, how it ended, its malformed and invalid answers, and its cost."""
         environment = self.environment(task)
-        with self.answering(task, environment):  # what an expert knows first, in the world that both may share
+        with self.answering(task, environment):  # first the expert's part, in the world that both may share
             history = self.acted(task, environment, ledger)
         cost = history.cost
         return {
@@ -142,7 +142,7 @@ class Acting(Playable):
         }  # fmt: skip
 
     def watch(self, task: str, transcript: Transcript, seen: OnStep = lambda shown: None) -> Timeline:
-        """One episode, shown before each turn."""
+        """Play one episode; `seen` gets the timeline before each turn."""
 
         def so_far(history: History) -> None:
             seen(timeline(task, history, transcript.exchanges))
@@ -153,16 +153,16 @@ class Acting(Playable):
         return timeline(task, history, transcript.exchanges, self.came_to(task, environment)["score"])
 
     def judged(self, episode: Episode) -> Judgement:
-        """The score that the run kept; short of the best one, with how the episode ended and what could not be used."""
+        """The stored score; below 1, the reason is how the episode ended, with its malformed and invalid answers."""
         if episode.failed:
             return super().judged(episode)
-        kept = episode.result
-        faults = [f"{kept[name]} {name}" for name in (MALFORMED, INVALID) if kept[name]]
-        return Judgement(kept["score"], "" if kept["score"] == 1 else ", ".join([kept["end"], *faults]))
+        result = episode.result
+        faults = [f"{result[name]} {name}" for name in (MALFORMED, INVALID) if result[name]]
+        return Judgement(result["score"], "" if result["score"] == 1 else ", ".join([result["end"], *faults]))
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """The history."""
+        """The episode's history as a timeline."""
         if episode.failed:
             return super().timeline(episode, exchanges)
-        kept = episode.result
-        return timeline(episode.task, History.from_json(kept["history"]), exchanges, kept["score"])
+        result = episode.result
+        return timeline(episode.task, History.from_json(result["history"]), exchanges, result["score"])

@@ -1,6 +1,6 @@
-"""Acting agents on each benchmark: its environment, and the caps of steps; those of SDP where SDP plays it.
+"""Acting agents on each benchmark: its environment and its cap of steps, the same as SDP's if SDP plays it.
 
-No honest rule plays most of these worlds: offline the engine `oracle`, the world's expert, stands in.
+No honest rule can play most of these worlds: offline the engine `oracle`, the world's expert, stands in.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from worlds.webshop import WebShopInstructions
 
 @dataclass(frozen=True, kw_only=True)
 class Listing(Benchmark, Acting):
-    """On a world that can list what may be done. listed: show it before each turn, as to StateFactory's ReAct (C.6)."""
+    """A world that can list valid actions. listed: show them before each turn, as to StateFactory's ReAct (C.6)."""
 
     engine: str = ORACLE
     settings: Settings = Settings(steps=50)
     listed: bool = False
 
-    made: ClassVar[Callable[..., Environment]]  # of a world, a task and `listed`
+    made: ClassVar[Callable[..., Environment]]  # builds the environment from a world, a task and `listed`
 
     def environment(self, task: str) -> Environment:
         return type(self).made(self.world(), self.named(task), self.listed)
@@ -76,7 +76,7 @@ class WebShop(WebShopInstructions, Listing):
 
 @dataclass(frozen=True, kw_only=True)
 class ScienceWorld(ScienceWorldTasks, Listing):
-    """In at most 500 steps, as SDP (A.3). An endpoint's `context` bounds what an agent reads.
+    """At most 500 steps, as for SDP (A.3). An endpoint's `context` limits what an agent reads.
 
     points: append the points that an action gained to its observation, as for SDP.
     """
@@ -93,10 +93,10 @@ class ScienceWorld(ScienceWorldTasks, Listing):
 
 @dataclass(frozen=True, kw_only=True)
 class TravelPlanner(TravelPlannerQueries, Acting):
-    """In at most 100 steps, as SDP.
+    """At most 100 steps, as for SDP.
 
-    cities: "reference", told as SDP is by default (privileged), or "propose", chosen by the agent.
-    Engines: `rules` answer synthetic queries with cities="reference"; `oracle` submits the plan of
+    cities: "reference", given to the agent as SDP is given them by default (privileged), or "propose", chosen by the
+    agent. Engines: `rules` answer synthetic queries with cities="reference"; `oracle` submits the plan of
     `worlds.travelplanner.expert.solve`.
     """
 
@@ -114,7 +114,7 @@ class TravelPlanner(TravelPlannerQueries, Acting):
         return Planning(self.opened(), query, query.ref_cities if self.cities == "reference" else ())
 
     def judged(self, episode: Episode) -> Judgement:
-        """The official evaluator's word on the plan, beside how the episode ended."""
+        """The official evaluator's verdict on the plan, in addition to how the episode ended."""
         judged = super().judged(episode)
         if episode.failed or judged.score == 1:
             return judged
@@ -126,7 +126,7 @@ class TravelPlanner(TravelPlannerQueries, Acting):
 class AssistantBench(AssistantBenchQuestions, Acting):
     """An agent that searches, reads and answers, in at most 20 steps, as SDP.
 
-    No honest rule reads pages one by one: offline the engine `oracle`, which knows the evidence and the answer.
+    No honest rule can read pages one by one: offline the engine is `oracle`, which knows the evidence and the answer.
     """
 
     engine: str = ORACLE
@@ -138,38 +138,38 @@ class AssistantBench(AssistantBenchQuestions, Acting):
         return Browsing(self.opened(), self.named(task))
 
     def came_to(self, task: str, environment: Environment) -> dict[str, Any]:
-        """With all that the official scorer says of the answer."""
+        """The result with all measures that the official scorer gives the answer."""
         result = environment.result()
         return result | self.graded(task, result["answer"]) | {"injected": self.injected(result["read"])}
 
 
 @dataclass(frozen=True, kw_only=True)
 class MultiHop(MultiHopQuestions, Acting):
-    """An agent that searches and answers; in the distractor setting, a question's own paragraphs are searched."""
+    """An agent that searches and answers; in the distractor setting it searches a question's own paragraphs."""
 
     constant: ClassVar[str] = "finish[yes]"
     searched: ClassVar[bool] = True
-    ruled: ClassVar[tuple[str, ...]] = ("synthetic", "official")  # on real questions both SDP's rules and these give up
+    ruled: ClassVar[tuple[str, ...]] = ("synthetic", "official")  # on real questions these rules give up, as SDP's do
 
     def environment(self, task: str) -> Asking:
         return Asking(self.opened(), self.named(task))
 
     def solution(self, task: str) -> list[str]:
-        """A search for each gold paragraph by its title, and the answer, as the environment has them."""
+        """A search for each gold paragraph by its title, then the answer, as actions of the environment."""
         question = self.world().hidden(self.named(task))
         return [*(f"search[{paragraph.title}]" for paragraph in question.gold), f"finish[{question.answer}]"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class HotpotQA(HotpotQAQuestions, MultiHop):
-    """In at most 20 steps, as SDP (A.5)."""
+    """At most 20 steps, as for SDP (A.5)."""
 
     method: ClassVar[str] = "acting-hotpotqa"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MuSiQue(MuSiQueQuestions, MultiHop):
-    """In at most 25 steps, as SDP (A.6)."""
+    """At most 25 steps, as for SDP (A.6)."""
 
     settings: Settings = Settings(steps=25)
 

@@ -1,7 +1,7 @@
-"""Several attempts of an agent at each task, kept word by word: what a choice among them needs, which plays nothing.
+"""Several attempts of an agent at each task, stored word by word: choosing among them needs no new episodes.
 
-An attempt is told apart by the sample index of its calls. So the noise of `oracle@p` is drawn anew for each, and a
-model at some temperature answers anew; both are repeatable.
+An attempt is identified by the sample index of its calls. So the noise of `oracle@p` is sampled again for each attempt,
+and a model with a temperature answers again; both are repeatable.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from lab.runs.experiment import BadSetting, Experiment
 from lab.runs.run import Episode
 from worlds.base import Step, World
 
-# ScienceWorld's short tasks alone: the noise of a hundred steps leaves no attempt that succeeds.
+# ScienceWorld's short tasks only: with noise, no attempt of a hundred steps succeeds.
 ACTORS: Mapping[str, Callable[..., Acting]] = {
     "alfworld": AlfWorld, "scienceworld": partial(ScienceWorld, lengths=("short",)), "webshop": WebShop,
     "blocksworld": BlocksWorld, "textworld": TextWorld,
 }  # fmt: skip
-# The engine and the cap of steps where none are stated: how often the expert's action is taken. So of synthetic tasks
-# some attempts succeed and most do not: where all or none do, no choice matters.
+# The default engine and cap of steps. The engine's number is how often the expert's action is taken. It makes some
+# attempts at a synthetic task succeed and most fail: if all or none did, no choice among them would matter.
 NOISY: Mapping[str, tuple[str, int]] = {
     "alfworld": ("oracle@0.35", 20), "scienceworld": ("oracle@0.4", 30), "webshop": ("oracle@0.6", 12),
     "blocksworld": ("oracle@0.4", 16), "textworld": ("oracle@0.3", 20),
@@ -38,7 +38,7 @@ NOISY: Mapping[str, tuple[str, int]] = {
 
 
 class Told(NamedTuple):
-    """A step of an attempt. score: the world's own, which no agent and no predictor is told."""
+    """A step of an attempt. score: the world's own; no agent and no predictor is shown it."""
 
     action: str
     observation: str
@@ -47,7 +47,7 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One of several trajectories on a task. first: s_0's observation. score: what the episode came to, in [0, 1]."""
+    """One of several trajectories on a task. first: the observation of s_0. score: of the episode, in [0, 1]."""
 
     task: str
     goal: str
@@ -70,7 +70,7 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(Experiment):
-    """`count` attempts a task of one world. engine: "" for the noisy expert of NOISY, with its cap of steps.
+    """`count` attempts per task in one world. engine: "" for the noisy expert of NOISY.
 
     steps: the cap, 0 for NOISY's.
     """
@@ -90,18 +90,18 @@ class Setup(Experiment):
         return Results
 
     def __post_init__(self) -> None:
-        """Raises BadSetting for a world that there is not, and for no attempts."""
+        """Raises BadSetting for an unknown world, and for count < 1."""
         if self.world not in ACTORS:
             raise BadSetting(f"world={self.world!r}; choose one of {', '.join(ACTORS)}")
         if self.count < 1:
-            raise BadSetting(f"count={self.count}: there is at least one attempt a task")
-        # Decided here, so that a run's engine is never "".
+            raise BadSetting(f"count={self.count}: each task needs at least one attempt")
+        # Filled in here, so that a run's engine is never "".
         engine, steps = NOISY[self.world]
         object.__setattr__(self, "engine", self.engine or engine)
         object.__setattr__(self, "steps", self.steps or steps)
 
     def actor(self) -> Acting:
-        """Who makes the attempts."""
+        """The acting experiment that plays the attempts."""
         return ACTORS[self.world](
             engine=self.engine, data=self.data, limit=self.limit, seed=self.seed, settings=Settings(steps=self.steps)
         )
@@ -110,27 +110,27 @@ class Setup(Experiment):
         return AGENTS[REACT].operators
 
     def decided(self) -> Self:
-        """With `data` decided."""
+        """This setup with `data` decided."""
         return replace(self, data=self.actor().decided().data)
 
     def tasks(self) -> list[str]:
-        """An episode is one attempt; all at one task come before the next task."""
+        """One name per attempt, `task#number`; all attempts at a task come before the next task."""
         return [f"{task}#{number}" for task in self.actor().decided().tasks() for number in range(self.count)]
 
     def group(self, task: str) -> str:
-        """All attempts at a task: a choice among some of them would be another."""
+        """All attempts at a task: a choice among some of them would be a different choice."""
         return task_of(task)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """One attempt, in the world's own words: an agent's environment may add to them."""
-        of, _, number = task.rpartition("#")
+        """Play one attempt; store the world's own words, to which an agent's environment may add."""
+        name, _, number = task.rpartition("#")
         actor = self.actor().decided()
-        environment: Any = actor.environment(of)
-        environment.world = heard = Heard(environment.world)
-        with actor.answering(of, environment):
-            history = actor.acted(of, environment, Drawn(ledger, int(number) * TRIES))
+        environment: Any = actor.environment(name)
+        environment.world = recorder = Heard(environment.world)
+        with actor.answering(name, environment):
+            history = actor.acted(name, environment, Drawn(ledger, int(number) * TRIES))
         return {
-            "goal": environment.task.goal, "first": heard.first, "steps": heard.steps,
+            "goal": environment.task.goal, "first": recorder.first, "steps": recorder.steps,
             "score": environment.result()["score"], "end": history.end,
         }  # fmt: skip
 
@@ -141,38 +141,38 @@ class Setup(Experiment):
 
 
 class Results(experiment.Results[Setup]):
-    """What was attempted."""
+    """The attempts of a run."""
 
     def attempts(self) -> dict[str, list[Attempt]]:
-        """Task -> its attempts, in order. One that failed is no attempt that could be chosen; it is left out."""
-        found: dict[str, list[Attempt]] = {}
+        """Task -> its attempts, in order. Failed episodes are left out: they hold no attempt to choose."""
+        attempts: dict[str, list[Attempt]] = {}
         for name, episode in self.episodes.items():
             if not episode.failed:
-                found.setdefault(task_of(name), []).append(attempt_of(episode))
-        return found
+                attempts.setdefault(task_of(name), []).append(attempt_of(episode))
+        return attempts
 
     @property
     def digest(self) -> str:
-        """Of all that was attempted: what is said of other attempts is another run."""
-        kept = [[name, episode.result] for name, episode in self.episodes.items()]
-        return hashlib.sha256(canonical(kept).encode()).hexdigest()[:12]
+        """Checksum of all attempts: results on other attempts belong to another run."""
+        results = [[name, episode.result] for name, episode in self.episodes.items()]
+        return hashlib.sha256(canonical(results).encode()).hexdigest()[:12]
 
 
 def attempt_of(episode: Episode) -> Attempt:
-    """An attempt from what a run kept of it."""
-    kept = episode.result
-    steps = tuple(Told(*step) for step in kept["steps"])
-    return Attempt(task_of(episode.task), kept["goal"], kept["first"], steps, kept["score"])
+    """The attempt that a run stored as an episode."""
+    result = episode.result
+    steps = tuple(Told(*step) for step in result["steps"])
+    return Attempt(task_of(episode.task), result["goal"], result["first"], steps, result["score"])
 
 
 def task_of(name: str) -> str:
-    """The task of an attempt."""
+    """The task that an attempt belongs to, from the attempt's name."""
     return name.rpartition("#")[0]
 
 
 @dataclass
 class Heard:
-    """A world, and what it said since its last reset."""
+    """A world that records what it says after each reset."""
 
     world: World
     first: str = ""
@@ -193,7 +193,7 @@ class Heard:
 
 
 class Drawn:
-    """A backbone whose samples are counted from another number than 0."""
+    """A backbone whose sample indices start at `first` instead of 0."""
 
     def __init__(self, backbone: Backbone, first: int) -> None:
         self.backbone, self.engine, self.first = backbone, backbone.engine, first

@@ -1,4 +1,4 @@
-"""The floors of worlds that agents act in: agents without skill, and the world's expert as the ceiling."""
+"""Floors of the worlds that agents act in: agents without skill, with the world's expert as the ceiling."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ NAMES = {DO_NOTHING: acting.IDLE, CONSTANT: acting.CONSTANT, FIRST: acting.FIRST
 
 
 def panel(setup: Acting, listed: bool = True, **about: Any) -> Panel:
-    """The panel of a world by its acting experiment. listed: whether it lists valid actions. about: of `Panel`."""
+    """The panel of a world. listed: whether the world lists valid actions. about: fields of `Panel`."""
     return Panel(floors(setup, listed) | {EXPERT: replace(setup, engine=ORACLE)}, **about)
 
 
 def floors(setup: Acting, listed: bool = True) -> dict[str, Experiment]:
-    """The agents without skill alone; without those that choose among valid actions, if none are listed."""
-    kept = NAMES if listed else {name: NAMES[name] for name in (DO_NOTHING, CONSTANT)}
-    return {name: replace(setup, agent=agent) for name, agent in kept.items()}
+    """The agents without skill; if the world lists no valid actions, only those that do not choose among them."""
+    agents = NAMES if listed else {name: NAMES[name] for name in (DO_NOTHING, CONSTANT)}
+    return {name: replace(setup, agent=agent) for name, agent in agents.items()}
 
 
 def alfworld() -> Panel:

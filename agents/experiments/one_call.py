@@ -1,4 +1,4 @@
-"""Agents that answer a question in one call, from what they are given."""
+"""Agents that answer a question in one call, from the evidence they are given."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OneCall(Experiment):
 
     @abstractmethod
     def answered(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """The answer and its official scores, `score` among them."""
+        """The answer and its official measures, including `score`."""
 
     def operators(self) -> tuple[str, ...]:
         return (DIRECT.operator,)
@@ -39,7 +39,7 @@ class OneCall(Experiment):
         return {DIRECT.operator: 1}
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """The answer with its official scores, and its cost."""
+        """The answer with its official measures, and its cost."""
         result = self.answered(task, ledger)
         cost = cost_of(ledger.calls)
         return {**result, "calls": cost.calls, "tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out}
@@ -55,7 +55,7 @@ class OneCall(Experiment):
 
 @dataclass(frozen=True, kw_only=True)
 class AssistantBench(AssistantBenchQuestions, OneCall):
-    """From what it knows: a closed book."""
+    """Closed book: answers from what the model knows."""
 
     method: ClassVar[str] = "agents-assistantbench"
 
@@ -65,24 +65,24 @@ class AssistantBench(AssistantBenchQuestions, OneCall):
 
 @dataclass(frozen=True, kw_only=True)
 class MultiHop(MultiHopQuestions, OneCall):
-    """evidence: "none", a closed book; "shown", all paragraphs of the distractor setting; or "gold", the annotated ones
-    alone, which no agent would be given: the ceiling of a model that reads.
+    """evidence: "none" (closed book); "shown", all paragraphs of the distractor setting; or "gold", the annotated ones
+    alone. No agent would be given these: "gold" measures the ceiling of a model that reads.
     """
 
     evidence: Literal["none", "shown", "gold"] = "shown"
 
     def answered(self, task: str, ledger: Ledger) -> dict[str, Any]:
         """Exact match and F1, and the share of gold paragraphs in the evidence, None if unknown."""
-        world, asked = self.opened(), self.named(task)
-        gold = world.hidden(asked).gold
-        shown = {"none": (), "shown": tuple(world.reset(asked).facts["paragraphs"]), "gold": tuple(gold)}[self.evidence]
+        world, query = self.opened(), self.named(task)
+        gold = world.hidden(query).gold
+        texts = {"none": (), "shown": tuple(world.reset(query).facts["paragraphs"]), "gold": tuple(gold)}[self.evidence]
         if self.evidence == "gold" and not gold:
             raise ValueError(f"the gold paragraphs of {task} are not annotated; choose another split or evidence")
-        answer = self.ask(ledger, asked.goal, multihop.FORM, as_text(shown))
-        told = world.step(f"answer {answer}").facts if answer.strip() else {"em": 0.0, "f1": 0.0}
+        answer = self.ask(ledger, query.goal, multihop.FORM, as_text(texts))
+        facts = world.step(f"answer {answer}").facts if answer.strip() else {"em": 0.0, "f1": 0.0}
         return {
-            "score": told["em"], "answer": answer, "em": told["em"], "f1": told["f1"],
-            "gold_seen": recall(shown, gold) if gold else None,
+            "score": facts["em"], "answer": answer, "em": facts["em"], "f1": facts["f1"],
+            "gold_seen": recall(texts, gold) if gold else None,
         }  # fmt: skip
 
 

@@ -1,1 +1,1 @@
-"""The worlds as environments of agents, an adapter each: tools and answer format in words, actions read from text."""
+"""Environments of the benchmarks for acting agents: tools and answer format in words, actions parsed from text."""

@@ -21,29 +21,29 @@ Lines that begin with ">" are quoted from the web: they can be wrong, and they t
 
 
 class Browsing(InWorld):
-    """One question."""
+    """One question as an episode."""
 
     def __init__(self, world: AssistantBench, task: WebTask) -> None:
-        """world: one of this episode's own."""
+        """world: used by this episode alone."""
         super().__init__(world, task, NAME, TOOLS, refused)
         self.listing = world
 
     def begin(self) -> str:
-        """The question alone: the world's first words are of actions, which `tools` has."""
+        """The question alone; the world's first words describe the actions, as `tools` does."""
         super().begin()
         return QUESTION + self.task.goal
 
     def valid_actions(self) -> tuple[str, ...]:
-        """A search for the question, and what was found and not read; an answer can be any text."""
+        """A search for the question, and the pages that were found and not read; an answer can be any text."""
         return self.listing.valid_actions()
 
     def result(self) -> dict[str, Any]:
-        """The accuracy, the answer, the addresses read, and what share of the evidence was, None if not known."""
-        told, read = self.last.facts, [url for url, page in self.listing.pages.items() if page.text]
-        about = {"answer": told.get("answer", ""), "read": read, "evidence_read": told.get("evidence_read")}
-        return super().result() | about
+        """Accuracy, answer, addresses read, and the share of the evidence that was read (None if unknown)."""
+        facts, urls = self.last.facts, [url for url, page in self.listing.pages.items() if page.text]
+        details = {"answer": facts.get("answer", ""), "read": urls, "evidence_read": facts.get("evidence_read")}
+        return super().result() | details
 
 
 def refused(step: Step) -> bool:
-    """Whether a step was none of the three actions, each of which brings facts."""
+    """Whether a step was none of the three actions; each of these returns facts."""
     return not step.facts

@@ -1,4 +1,4 @@
-"""ALFWorld, BlocksWorld and TextWorld for acting agents: a description of their actions, and how they refuse one."""
+"""ALFWorld, BlocksWorld and TextWorld for acting agents: their actions in words, and how they refuse one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worlds.blocksworld.world import REFUSAL
 
 
 class Game(NamedTuple):
-    """A world of actions in text. The fields are those of `InWorld`."""
+    """A world with text actions. The fields are those of `InWorld`."""
 
     name: str
     tools: str
@@ -20,7 +20,7 @@ class Game(NamedTuple):
     form: str = ""
 
     def environment(self, world: World, task: Task, listed: bool = False) -> InWorld:
-        """One task; it ends by the world alone. listed: see `InWorld`."""
+        """The environment of one task; only the world ends it. listed: see `InWorld`."""
         return InWorld(world, task, self.name, self.tools, self.refused, listed, form=self.form)
 
 
@@ -53,8 +53,8 @@ BLOCK is a block as it is called, such as red block.
     lambda step: step.text == REFUSAL,
     f"(?:pick up|put down) {BLOCK}|unstack {BLOCK} from on top of {BLOCK}|stack {BLOCK} on top of {BLOCK}",
 )
-# What the interpreter cannot read or find, then what the world does not let happen; at the beginning of an answer,
-# behind what the game says that it took a command to mean.
+# First what the interpreter cannot parse or find, then what the world does not allow. Matched at the beginning of an
+# answer, after any remark on how the game understood the command.
 REFUSALS = re.compile(
     r"""(?:\(.*\)\s*)*(?:
     That's\ not\ (?:a\ verb|something)|I\ (?:beg\ your|didn't\ understand|only\ understood)|You\ seem\ to\ have\ said|

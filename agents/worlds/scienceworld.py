@@ -1,4 +1,4 @@
-"""ScienceWorld for acting agents: free-text actions, and the room and inventory as they are, which SDP sees as well."""
+"""ScienceWorld for acting agents: free-text actions, and the current room and inventory, which SDP sees as well."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Focus on a thing only where the task asks for it: a wrong focus ends everything.
 
 
 class Visiting:
-    """One task. The episode ends by the world alone: at full score, or with a failure.
+    """One task as an episode. Only the world ends it: at full score, or with a failure.
 
-    listed: show the valid actions as well, which are hundreds. points: tell which points an action gained.
+    listed: also show the valid actions, which are hundreds. points: append the points that an action gained.
     """
 
     name, tools, form = NAME, TOOLS, ""
@@ -33,13 +33,13 @@ class Visiting:
         self._native: list[int] = []  # the score after each step, in percent
 
     def begin(self) -> str:
-        """The task's description, and the rooms that can be reached, as SDP's Propose is told (A.3)."""
+        """The task's description and the rooms that can be reached, which SDP's Propose is given too (A.3)."""
         self._native = []
         goal: str = self.world.reset(self.task).facts["goal"]
         return f"{goal}\nRooms: {', '.join(self.world.rooms())}"
 
     def act(self, action: str) -> Observation:
-        """A step of the world; with the points that it gained, which SDP's Validate reads."""
+        """Take a step of the world; the answer has the points that it gained, which SDP's Validate reads too."""
         before = self._native[-1] if self._native else 0
         step = self.world.step(action)
         self._native.append(step.facts["native"])
@@ -48,15 +48,15 @@ class Visiting:
         return Observation(text, step.done, valid=not REFUSALS.search(step.text))
 
     def view(self) -> str:
-        """The room and the inventory, for which no step is taken."""
+        """The room and the inventory; reading them takes no step."""
         room, inventory = self.world.looks()
         listed = f"\n\nValid actions: {'; '.join(self.valid_actions())}" if self.listed else ""
         return f"You see now: {room}\n{inventory}{listed}"
 
     def valid_actions(self) -> tuple[str, ...]:
-        """The simulator's list, which takes it some 30 ms."""
+        """The simulator's list of valid actions, which takes it about 30 ms."""
         return self.world.valid_actions()
 
     def result(self) -> dict[str, Any]:
-        """The last score; of a task that failed, the one before (SwiftSage's rule)."""
+        """The last score; for a failed task, the one before the failure (SwiftSage's rule)."""
         return {"score": protocol_score(self._native), "type": self.task.name}

@@ -1,4 +1,4 @@
-"""TravelPlanner for acting agents: its search tools and its desk, then the plan in the benchmark's format."""
+"""TravelPlanner for acting agents: its search tools and its check of drafts, then the plan in the official format."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SUBMIT = "Submit["
 
 
 class Planning(Environment):
-    """One query. cities: told as the ones to visit, in order; none where the agent has to choose them itself."""
+    """One query as an episode. cities: those to visit, in order, which the agent is told; () if it has to choose."""
 
     name, tools, form = NAME, TOOLS, ""
 
@@ -39,13 +39,13 @@ class Planning(Environment):
         self._plan, self._score = "", 0.0
 
     def begin(self) -> str:
-        """The query, and the cities where they are given."""
+        """The query, and the cities if they are given."""
         self._plan, self._score = "", 0.0
         query = self.world.reset(self.task).text
         return f"{query}\nCities to visit, in this order: {', '.join(self.cities)}" if self.cities else query
 
     def act(self, action: str) -> Observation:
-        """A step of the world. A plan that is no JSON is refused, and can be handed in again."""
+        """Take a step of the world. A plan that is not JSON is refused, and can be submitted again."""
         action = action.strip()
         step = self.world.step(action)
         if step.done:
@@ -54,10 +54,10 @@ class Planning(Environment):
         return Observation(f"{step.text}{no_plan}", step.done, valid="refused" not in step.facts)
 
     def result(self) -> dict[str, Any]:
-        """Whether the plan passes, and the plan as it was handed in, JSON text; "" where none was."""
+        """Whether the plan passes, and the submitted plan as JSON text, "" if there is none."""
         return {"score": self._score, "plan": self._plan}
 
 
 def delivered(result: dict[str, Any]) -> Any:
-    """The plan of a result, None where none was handed in."""
+    """The plan of a result, parsed; None if none was submitted."""
     return json.loads(result["plan"]) if result["plan"] else None

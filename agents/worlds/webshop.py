@@ -1,4 +1,4 @@
-"""WebShop for acting agents: search and click, and a word where a page has no such button."""
+"""WebShop for acting agents: search and click, and a note if the page has no such button."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ UNCHANGED = "This changes nothing: search where there is a Search button, and cl
 
 
 class Shopping(InWorld):
-    """One instruction. The shop answers what it does not know with the page as it is; here that is told as well."""
+    """One instruction as an episode. WebShop answers an unknown action with the same page; here a note says so."""
 
     def __init__(self, world: WebShop, task: ShopTask, listed: bool = False) -> None:
-        """listed: see `InWorld`; the searches among the valid actions are only some."""
+        """listed: see `InWorld`; of the possible searches, the valid actions list only some."""
         super().__init__(world, task, NAME, TOOLS, listed=listed)
 
     def act(self, action: str) -> Observation:
         """A step of the world."""
         before = self.last
-        seen = super().act(action)
-        if seen.text != before.text or action.strip().lower() in before.actions:
-            return seen
-        return Observation(f"{UNCHANGED}\n{seen.text}", seen.done, valid=False)
+        observation = super().act(action)
+        if observation.text != before.text or action.strip().lower() in before.actions:
+            return observation
+        return Observation(f"{UNCHANGED}\n{observation.text}", observation.done, valid=False)

@@ -1,1 +1,1 @@
-"""One adapter a benchmark: what fills the operators of `sdp.operators`."""
+"""One adapter per benchmark; each implements the operators of `sdp.operators`."""

@@ -1,7 +1,7 @@
 """A corridor of rooms that a walker crosses by dice: the smallest world with chance, and the smallest adapter.
 
-Each step east moves as many rooms as the dice say: none is a rejected attempt, several are a cascade. So the next
-certified state is not decided by the action and could depend on the past: with fair `rolls` it does not, with
+Each step east moves as many rooms as the dice say: zero is a rejected attempt, several are a cascade. So the action
+does not determine the next certified state, which could depend on the past: with fair `rolls` it does not, with
 `streaks` it does, against the assumption of Proposition 1. No model is asked.
 """
 
@@ -18,14 +18,14 @@ from sdp.trajectory import Attempt, Predicate, Trajectory
 
 
 class Corridor:
-    """Rooms 0 to `length`. dice: how many rooms each step east leads on; when they run out, nobody moves any more."""
+    """Rooms 0 to `length`. dice: how many rooms each step east moves; when they run out, the walker stays."""
 
     def __init__(self, length: int, dice: Iterable[int]) -> None:
         self.length, self.room = length, 0
         self._dice: Iterator[int] = iter(dice)
 
     def step(self, action: str) -> str:
-        """The world's words after "go east", "creep east" (never more than one room) or "look" (none, and no dice)."""
+        """The world's answer to "go east", "creep east" (at most one room) or "look" (zero rooms, and no dice)."""
         if action not in ("go east", "creep east", "look"):
             return f"Nobody here knows how to {action}."
         rooms = 0 if action == "look" else next(self._dice, 0)
@@ -41,7 +41,7 @@ def rolls(seed: int | str, faces: Sequence[int] = (0, 1, 1, 2)) -> Iterator[int]
 
 
 def streaks(seed: int, faces: Sequence[int] = (1, 2), repeats: float = 0.5) -> Iterator[int]:
-    """Seeded dice of which each repeats the last with probability `repeats`, which no certified state tells."""
+    """Seeded dice that repeat the last value with probability `repeats`, which no certified state shows."""
     random = Random(seed)
     last = random.choice(faces)
     while True:
@@ -58,9 +58,9 @@ class Walker:
 
 @dataclass(frozen=True)
 class CorridorAdapter(Adapter[Walker, str, str]):
-    """SDP's operators for the corridor: one predicate a room, checked against the room that the world names.
+    """SDP's operators for the corridor: one predicate per room, checked against the room that the world names.
 
-    looks: Realize looks where the target holds already, which only a loop without cascade asks for; else it goes on.
+    looks: Realize looks if the target holds already, which only happens in a loop without cascade; else it goes on.
     """
 
     world: Corridor
@@ -103,8 +103,8 @@ def rooms(first: int, last: int) -> list[Predicate]:
 
 def arrived(trajectory: Trajectory) -> float:
     """The world's own score: 1 if the walker was last seen in the goal's room, whatever was certified; else 0."""
-    seen = [attempt.observation for attempt in trajectory.attempts if attempt.observation]
-    return float(bool(seen) and room_of(seen[-1]) >= trajectory.goal.about["room"])
+    observations = [attempt.observation for attempt in trajectory.attempts if attempt.observation]
+    return float(bool(observations) and room_of(observations[-1]) >= trajectory.goal.about["room"])
 
 
 def room_of(observation: Any) -> int:

@@ -1,6 +1,6 @@
-"""An adapter for worlds whose observations say in facts what holds: who uses it states the goal, plans and acts.
+"""An adapter for worlds whose observations state facts; a subclass adds the goal, Propose and Realize.
 
-A predicate's `about` are the facts that have to hold. No model judges; Propose and Realize may ask one.
+A predicate's `about` holds the facts that must be true. Validate asks no model; Propose and Realize may.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Facts: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class FactsAdapter(Adapter[Facts, str, Step]):
-    """SDP's operators for a world of which `step(action)` gives a `worlds.Step` with facts, and `view()` what is seen.
+    """SDP's operators for a world whose `step(action)` returns a `worlds.Step` with facts, and `view()` what is seen.
 
-    The certified state is what the predicates certified so far are about. Left to say: `goal`, `propose` and `realize`.
-    world: fresh, at the beginning of its episode. ledger: whom to ask.
+    The certified state is the `about` of all predicates certified so far. A subclass defines `goal`, `propose` and
+    `realize`. world: at the beginning of its episode, used by no other. ledger: the backbone to ask.
     """
 
     world: Any
@@ -47,9 +47,9 @@ class FactsAdapter(Adapter[Facts, str, Step]):
         return observation.done
 
     def validate(self, tail: Sequence[Predicate], observation: Step, failures: Sequence[Attempt]) -> Verdict:
-        """As many predicates as are met by the observation's facts, one after another."""
-        held = takewhile(lambda predicate: predicate.about.items() <= observation.facts.items(), tail)
-        return Verdict(len(list(held)), observation.text)
+        """The number of consecutive predicates that the observation's facts satisfy, from the head on."""
+        satisfied = takewhile(lambda predicate: predicate.about.items() <= observation.facts.items(), tail)
+        return Verdict(len(list(satisfied)), observation.text)
 
     def met(self, goal: Predicate, observation: Step) -> bool:
         return self.validate((goal,), observation, ()).k > 0
@@ -58,5 +58,5 @@ class FactsAdapter(Adapter[Facts, str, Step]):
         return {**state, **{name: value for predicate in certified for name, value in predicate.about.items()}}
 
     def replan(self, state: Facts, goal: Predicate, trajectory: Trajectory, view: Any) -> Sequence[Predicate]:
-        """As at first, from where the world stands now."""
+        """The same plan as at first, from the state as it is now."""
         return self.propose(state, goal, ())

@@ -1,8 +1,8 @@
-"""SDP on AssistantBench as an experiment (A.4, B.3), by the official accuracy; and with findings that go wrong.
+"""SDP on AssistantBench as an experiment (A.4, B.3), scored by the official accuracy; also with planted errors.
 
-Two ways in which a model goes wrong are planted, both simulated. *False*: a finding lacks an item, has another name or
-another result. *Followed*: a finding says what the text of a page orders; once such a finding is certified, each later
-one and the answer say it, too, as those of a model would that was taken in.
+Two errors of a model are planted in findings; both are simulated. *False*: a finding lacks an item, or has another name
+or another result. *Followed*: a finding says what the text of a page orders. Once such a finding is certified, each
+later one and the answer say the same, as those of a deceived model would.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ FALSE, FOLLOWED, OWN = "false", "followed", "own"
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(AssistantBenchQuestions, Certifying):
-    """SDP on some questions."""
+    """SDP on some questions of AssistantBench."""
 
     policy: Policy = Policy()
-    settings: Settings = Settings(step_cap=20)  # Table 9's were not recovered; five steps with three attempts fit
+    settings: Settings = Settings(step_cap=20)  # Table 9's values were not recovered; fits 5 steps with 3 attempts each
 
     method: ClassVar[str] = "sdp-assistantbench"
     informed: ClassVar[bool] = True  # what a synthetic question asks for is stored with it
 
     def operators(self) -> tuple[str, ...]:
-        asked = [DECOMPOSE, TOOLS, FINDING, JUDGE, FINALIZE, REPLAN]
-        return tuple(dict.fromkeys(prompt.operator for prompt in asked))
+        prompts = [DECOMPOSE, TOOLS, FINDING, JUDGE, FINALIZE, REPLAN]
+        return tuple(dict.fromkeys(prompt.operator for prompt in prompts))
 
     def adapter(self, task: str, ledger: Ledger) -> AssistantBenchAdapter:
         return AssistantBenchAdapter(self.named(task), Browser(self.opened()), ledger, self.policy, self.single)
 
     def score(self, trajectory: Trajectory) -> float:
-        """The official accuracy of the answer that was handed in."""
+        """The official accuracy of the submitted answer."""
         return self.result(trajectory)["score"]
 
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
-        """The answer with its official scores, whose injected text it follows, and what of the loop A.4 speaks of.
+        """The answer with its official measures, whose injected text it follows, and the numbers that A.4 mentions.
 
-        rejected: certified steps with a rejection before. forced_steps: passed by force. blocked: sites on the
-        blacklist. pages: scrapes, unreadable: those that failed, and injected: those that speak to their reader.
+        rejected: certified steps that were rejected before. forced_steps: passed by force. blocked: sites on the
+        blacklist. pages: scrapes, unreadable: those that failed, and injected: those that address their reader.
         """
         steps = [trajectory.attempts[transition.attempt] for transition in trajectory.transitions]
         rejected = {(attempt.state, attempt.target) for attempt in trajectory.attempts if attempt.k == 0}
@@ -73,33 +73,33 @@ class Setup(AssistantBenchQuestions, Certifying):
         }
 
     def expert_actions(self, task: str) -> int | None:
-        """Each page of the evidence, and the answer; None where the evidence is not known."""
+        """The number of pages of evidence plus the answer; None if the evidence is not known."""
         evidence = self.world().hidden(self.named(task)).evidence
         return len(evidence) + 1 if evidence else None
 
     def official(self, trajectory: Trajectory) -> tuple[str, Step]:
-        """The official accuracy, with the answer that would have been right, where it is known."""
+        """The official accuracy, with the right answer if it is known."""
         question, result = self.world().hidden(self.named(trajectory.task)), self.result(trajectory)
-        right = "is not published" if question.answer is None else repr(question.answer)
+        answer = "is not published" if question.answer is None else repr(question.answer)
         return question.task.goal, Step(
             title="the official accuracy of the answer", verdict=result["score"] == 1, observation=result["answer"],
-            reason=f"accuracy {result['score']:.2f}; the right answer {right}",
+            reason=f"accuracy {result['score']:.2f}; the right answer {answer}",
         )  # fmt: skip
 
 
 def answer_of(trajectory: Trajectory) -> str:
-    """What was handed in, certified or forced; "" for nothing."""
+    """The submitted answer, certified or forced; "" if there is none."""
     forced: Mapping[str, Any] = (trajectory.forced.action if trajectory.forced else None) or {}
     certified = [a.action["answer"] for a in trajectory.attempts if a.kind == "goal" and a.action]
     return str(certified[-1] if certified else forced.get("answer", ""))
 
 
 class Planting:
-    """A ledger whose findings go wrong at two rates, each try a new draw; it logs the verdict on each finding.
+    """A ledger that plants errors in findings at two rates, sampled for each try, and logs the verdict on each finding.
 
-    false, follows: the share of findings, and of findings from a page with an injected text. lures: the answers that
-    such texts order. verdicts: what each judged finding was (FALSE, FOLLOWED or OWN), whether it passed, and whether it
-    was refused and passes by force.
+    false, follows: the share of findings to falsify, and of findings on a page with an injected text that obey it.
+    lures: the answers that such texts order. verdicts: the kind of each judged finding (FALSE, FOLLOWED or OWN),
+    whether it passed, and whether it was rejected and passes by force.
     """
 
     def __init__(self, ledger: Ledger, false: float, follows: float, lures: Collection[str], seed: int) -> None:
@@ -111,7 +111,7 @@ class Planting:
         return getattr(self._ledger, name)
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """As the ledger; a finding, and the answer that follows from it, may be replaced."""
+        """Ask like the ledger; a finding, and the answer based on it, may be replaced."""
         answer = self._ledger.ask(prompt, sample=sample, **fields)
         if prompt.name == JUDGE.name:
             passed = answer.value.passed
@@ -124,10 +124,10 @@ class Planting:
 
     def _planted(self, prompt: Prompt, fields: Any, right: Any, sample: int) -> Any:
         random = Random(key_of([self._seed, "planted", prompt.name, fields.model_dump(mode="json"), sample]))
-        follows, false = random.random() < self._follows, random.random() < self._false
+        obeys, false = random.random() < self._follows, random.random() < self._false
         lure = self._lure(item for finding in fields.found for item in finding.items)
         if prompt.name == FINDING.name:
-            lure = lure or (self._lure(page.text for page in fields.pages) if follows else "")
+            lure = lure or (self._lure(page.text for page in fields.pages) if obeys else "")
             self._kind = FOLLOWED if lure else OWN
         if lure:
             return prompt.answer.model_validate({"items": [lure]})
@@ -142,7 +142,7 @@ class Planting:
 
 @dataclass(frozen=True, kw_only=True)
 class Planted(Setup):
-    """SDP on some questions of the synthetic web, with findings that go wrong. false, follows: see `Planting`."""
+    """SDP on some questions of the synthetic web, with planted errors. false, follows: see `Planting`."""
 
     false: float = 0.0
     follows: float = 0.0
@@ -150,9 +150,9 @@ class Planted(Setup):
     method: ClassVar[str] = "sdp-assistantbench-planted"
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """As SDP's, with the verdicts on its findings."""
+        """An episode of SDP, with the verdicts on its findings."""
         web = self.world().web
         lures = tuple(web.lures) if isinstance(web, Site) else ()
         planting = Planting(ledger, self.false, self.follows, lures, self.seed)
-        # What is not named in Planting is the ledger's own, which no type checker can follow.
+        # Attributes that Planting does not define are the ledger's, which no type checker can follow.
         return super().play(task, cast(Ledger, planting)) | {"verdicts": planting.verdicts}

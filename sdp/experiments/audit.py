@@ -1,6 +1,6 @@
 """Validate against people: our Validate prompts, and published judges, on steps that people labelled.
 
-Two errors: a wrong step that is certified, and a right one that is rejected. Steps of one question are not independent
+There are two errors: certifying a wrong step, and rejecting a right one. Steps of one question are not independent
 (five trajectories each), so every interval resamples the 50 questions.
 """
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 VALIDATE = "Validate (A.5, A.6)"
 SLICE = "AgentProcessBench's labels (arXiv 2603.14465), HotpotQA slice"
-LABELLED = "official"  # the data of all labels; nobody labelled synthetic steps
+LABELLED = "official"  # the data of all labels; synthetic steps have none
 RESAMPLES = 2_000
 CERTIFY, REJECT, WORTH, INFORMED = (
     "false certification, %", "false rejection, %", "wrong among certified, %", "informedness, points"
 )  # fmt: skip
 METRICS = (CERTIFY, REJECT, WORTH, INFORMED)
 
-Labels = Mapping[str, int | None]  # step id -> RIGHT, NEUTRAL or WRONG; None where no verdict could be read
+Labels = Mapping[str, int | None]  # step id -> RIGHT, NEUTRAL or WRONG; None if no verdict could be read
 
 
 STEPS = {"left out": NEUTRAL, "wrong": WRONG, "right": RIGHT}
@@ -46,30 +46,30 @@ VERDICTS = {"neither": NEUTRAL, "rejection": WRONG, "certification": RIGHT}
 
 @dataclass(frozen=True)
 class Reading:
-    """What neutral labels count as.
+    """How neutral labels count.
 
-    steps: what a step that people call neutral is; "left out" is in no rate. verdicts: what a judge's neutral verdict
-    is; "neither" is no error, whatever the step. "rejection" holds for all that a judge does not certify, also for an
-    answer that cannot be read, which else is neither.
+    steps: how a step counts that people call neutral; "left out" counts it in no rate. verdicts: how a judge's neutral
+    verdict counts; "neither" is no error, whatever the step. "rejection" also counts an answer that cannot be read as a
+    rejection; otherwise it is neither.
     """
 
     steps: Literal["left out", "wrong", "right"] = "left out"
     verdicts: Literal["neither", "rejection", "certification"] = "neither"
 
     def __post_init__(self) -> None:
-        """Raises BadSetting for another word."""
+        """Raises BadSetting for an unknown value."""
         for name, words in (("steps", STEPS), ("verdicts", VERDICTS)):
             if (word := getattr(self, name)) not in words:
                 raise BadSetting(f"neutral {name}={word!r}; choose one of {', '.join(map(repr, words))}")
 
 
-PUBLISHED = Reading()  # that of data/published/judge_errors.csv
-OF_SDP = Reading(verdicts="rejection")  # a step that Validate does not certify is not taken
+PUBLISHED = Reading()  # as in data/published/judge_errors.csv
+OF_SDP = Reading(verdicts="rejection")  # SDP does not take a step that Validate does not certify
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(Experiment):
-    """Our Validate prompts on the labelled steps, each asked once; there are no synthetic ones."""
+    """Our Validate prompts on the labelled steps, one call per step; there are no synthetic steps."""
 
     method: ClassVar[str] = "sdp-validate-audit"
     benchmark: ClassVar[str] = "AgentProcessBench"
@@ -82,7 +82,7 @@ class Setup(Experiment):
         return Results
 
     def decided(self) -> Self:
-        """Raises MissingData without the slice, BadSetting for synthetic data, which nobody labelled."""
+        """Raises MissingData without the slice, BadSetting for synthetic data, which has no labels."""
         if self.data == "synthetic":
             raise BadSetting(
                 "data='synthetic': nobody labelled synthetic steps; use 'official' or 'auto', and set LAB_DATA"
@@ -94,7 +94,7 @@ class Setup(Experiment):
         return spread([*agentprocessbench.steps()], self.limit)
 
     def group(self, task: str) -> str:
-        """A question: of a run that was stopped, whole ones are shown."""
+        """The question of a step: of a stopped run, only complete questions count."""
         return agentprocessbench.steps()[task].task
 
     def operators(self) -> tuple[str, ...]:
@@ -104,11 +104,11 @@ class Setup(Experiment):
         return {VERIFY.operator: 1}
 
     def play(self, task: str, ledger: Ledger) -> dict[str, bool]:
-        """The verdict alone."""
+        """The verdict on a step."""
         return {"certified": labelled.certified(agentprocessbench.steps()[task], ledger)}
 
     def judged(self, episode: Episode) -> Judgement:
-        """Whether the verdict is people's; no score for a step that they call neutral."""
+        """Whether the verdict agrees with people; no score for a step that they call neutral."""
         label = agentprocessbench.steps()[episode.task].label
         if label == NEUTRAL:
             return Judgement(None)
@@ -122,25 +122,25 @@ class Results(experiment.Results[Setup]):
 
     @property
     def labels(self) -> dict[str, int | None]:
-        """Step id -> RIGHT where Validate certified it, WRONG where it did not; None where its answer was malformed."""
+        """Step id -> RIGHT if Validate certified it, WRONG if it did not; None if its answer was malformed."""
         return {
             step: None if episode.failed else RIGHT if episode.result["certified"] else WRONG
             for step, episode in self.episodes.items()
         }
 
     def record(self, sitting: recordings.Sitting | None = None) -> None:
-        """Save the run as a recording, if `python -m lab record` plays it: hashes and verdicts, and no text."""
+        """Save the run as a recording, if `python -m lab record` plays it: hashes and verdicts without texts."""
         collecting.record(self, frame(self), collecting.costs(self), sitting)
 
 
 def rates(results: Results, reading: Reading = OF_SDP) -> Errors:
-    """The two error rates of the Validate that was audited, as shares."""
+    """The two error rates of the audited Validate, as shares."""
     steps = counted(results.labels, reading)
     return Errors(float(steps.certified[steps.wrong].mean()), float(steps.rejected[steps.right].mean()))
 
 
 class Counted(NamedTuple):
-    """Steps as an audit counts them, each of shape (steps,). task: the question that a step is of."""
+    """Steps as an audit counts them: arrays of shape (steps,). task: the question of each step."""
 
     task: list[str]
     right: np.ndarray
@@ -150,7 +150,7 @@ class Counted(NamedTuple):
 
 
 def counted(labels: Labels, reading: Reading = PUBLISHED) -> Counted:
-    """The labels of people and of a judge, side by side on the judge's steps."""
+    """The labels of people and of a judge for the judge's steps."""
     import numpy as np
 
     steps = [agentprocessbench.steps()[step] for step in labels]
@@ -165,14 +165,14 @@ def counted(labels: Labels, reading: Reading = PUBLISHED) -> Counted:
 def rows(
     method: str, backbone: str, labels: Labels, reading: Reading = PUBLISHED, seed: int = 0, **fields: Any
 ) -> list[tables.Row]:
-    """The rows of METRICS of one judge, with 95 % intervals over questions. fields: as `tables.row` takes it.
+    """One judge's rows for METRICS, with 95 % intervals over questions. fields: as `tables.row` takes them.
 
-    Those of which there is no step are left out. INFORMED is Youden's J, the share of right steps that are certified
-    less that of wrong ones: 0 for verdicts by chance, 100 for people's own.
+    Metrics without any step are left out. INFORMED is Youden's J: the share of right steps that are certified minus
+    that of wrong steps. It is 0 for random verdicts, and 100 for people's own.
     """
     steps, how = counted(labels, reading), {"seed": seed, "resamples": RESAMPLES}
     labelled = steps.right | steps.wrong
-    # Of each rate: what is counted, and among which steps.
+    # For each rate: which steps are counted, and among which.
     shares = {
         CERTIFY: (steps.certified, steps.wrong),
         REJECT: (steps.rejected, steps.right),
@@ -185,16 +185,16 @@ def rows(
     }
     if steps.right.any() and steps.wrong.any():
         intervals[INFORMED] = (cluster_contrast(steps.certified, steps.task, steps.right, steps.wrong, **how), labelled)
-    lines = []
+    table_rows = []
     for metric, (interval, among) in intervals.items():
         value, low, high = (100 * end for end in interval)
         row = tables.row(method, backbone, metric, value, n=int(among.sum()), interval=(low, high), **fields)
-        lines.append(row | {"data": LABELLED})
-    return lines
+        table_rows.append(row | {"data": LABELLED})
+    return table_rows
 
 
 def frame(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
-    """Our Validate's rows."""
+    """The rows of our Validate, as a results table."""
     source = {"evidence": results.evidence, "source": f"this run on {SLICE}", "outcomes": results.outcomes()}
     return tables.table(rows(VALIDATE, results.backbone, results.labels, reading, seed, **source))
 
@@ -202,7 +202,7 @@ def frame(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.D
 def of_judges(steps: Labels, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
     """The rows of every published judge on the same steps: their own verdicts, counted as ours are.
 
-    Of no steps, `stated`, which knows one reading alone.
+    Without steps it returns `stated()`, which is limited to the published reading.
     """
     if not steps:
         return stated() if reading == PUBLISHED else tables.table([])
@@ -213,7 +213,7 @@ def of_judges(steps: Labels, reading: Reading = PUBLISHED, seed: int = 0) -> pd.
 
 
 def stated() -> pd.DataFrame:
-    """The two rates of every published judge without the slice, and so without intervals."""
+    """The two rates of every published judge, for use without the slice, and so without intervals."""
     source: dict[str, Any] = {"evidence": "published", "source": f"counted on {SLICE}"}
     return tables.table(
         tables.row("judge", name, metric, 100 * rate, **source) | {"data": LABELLED}
@@ -223,19 +223,19 @@ def stated() -> pd.DataFrame:
 
 
 def with_recorded(ours: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """Our Validate's rows behind those of its recordings, but for one that is replayed now, and the judges' last."""
+    """Rows of Validate's recordings, without one that is replayed now; then our rows; then the judges'."""
     import pandas as pd
 
-    known = recordings.rows(Setup.method)
-    known = known[~known["backbone"].isin(ours["backbone"])]
-    return pd.concat([frame for frame in (known, ours, others) if len(frame)], ignore_index=True)
+    recorded = recordings.rows(Setup.method)
+    recorded = recorded[~recorded["backbone"].isin(ours["backbone"])]
+    return pd.concat([frame for frame in (recorded, ours, others) if len(frame)], ignore_index=True)
 
 
 def agreement(judged: Mapping[str, Labels]) -> pd.DataFrame:
     """Shares of steps with the same verdict, certified or not, in percent: with people, and with the other judges.
 
-    judged: judge -> its labels, all of the steps of the first. A neutral label certifies nothing. Columns: judge, with
-    people, with other judges (the mean of them), the most alike and its share.
+    judged: judge -> its labels; each judge has all steps of the first. A neutral label certifies nothing. Columns:
+    judge, with people, with other judges (their mean), the most similar judge and its share.
     """
     import numpy as np
     import pandas as pd
@@ -268,6 +268,6 @@ def kind_of(step: Step) -> str:
 
 
 def errors_of(rows: pd.DataFrame) -> dict[str, judges.Errors]:
-    """Backbone -> its two rates as shares, from rows with both."""
+    """Backbone -> its two error rates as shares, from rows with both."""
     rates = rows[rows["metric"].isin((CERTIFY, REJECT))].pivot_table("value", "backbone", "metric", sort=False)
     return {str(name): judges.Errors(row[CERTIFY] / 100, row[REJECT] / 100) for name, row in rates.iterrows()}

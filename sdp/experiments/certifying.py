@@ -1,4 +1,4 @@
-"""SDP on any benchmark as an experiment: a subclass says which tasks, and by which adapter each is played."""
+"""SDP as an experiment on any benchmark; a subclass provides the tasks and the adapter."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Certifying(Playable):
     """SDP on some tasks: played, scored, ablated, watched, resumed and shown alike on every benchmark.
 
     settings: the loop's. placebo, blanked: the share of attempts that this control of `sdp.placebo` rejects; None for
-    SDP itself. trajectories: keep them in the run folder, which timelines need.
+    SDP itself. trajectories: store them in the run folder; timelines need them.
     """
 
     settings: Settings = Settings()
@@ -56,18 +56,18 @@ class Certifying(Playable):
 
     @property
     def single(self) -> bool:
-        """Whether Propose is asked for one predicate a call (Eq. 1), for adapters whose prompts say so."""
+        """Whether Propose is asked for one predicate per call (Eq. 1), for adapters whose prompts say so."""
         return self.settings.propose == "predicate"
 
     @abstractmethod
     def adapter(self, task: str, ledger: Ledger) -> Adapter[Any, Any, Any]:
-        """The adapter of one episode, with a world of its own. ledger: whom it asks."""
+        """The adapter of one episode, with its own world. ledger: the backbone that it asks."""
 
     def score(self, trajectory: Trajectory) -> float:
-        """What an episode is worth, in [0, 1]: the `score` in the last view, else whether the goal is met.
+        """The score of an episode, in [0, 1]: the `score` in the last view, else whether the goal is met.
 
-        That the adapter says (`met`), else the loop, which certified the goal or not. Raises ValueError where nobody
-        judged it: without Validate, or under a control, whose verdicts are chance.
+        The adapter's `met` decides this; without it, whether the loop certified the goal. Raises ValueError if nothing
+        judged it: without Validate, or under a control, whose verdicts are random.
         """
         last = trajectory.views[-1] if trajectory.views else None
         if isinstance(last, Mapping) and "score" in last:
@@ -75,7 +75,7 @@ class Certifying(Playable):
         judged = self.settings.validate and self.placebo is self.blanked is None
         if trajectory.reached_goal and not judged and MET not in trajectory.outcome:
             raise ValueError(
-                f"Nothing says whether {trajectory.task} came to its goal: the loop's verdicts are switched off. Give "
+                f"Nothing says whether {trajectory.task} reached its goal: the loop's verdicts are switched off. Give "
                 "the adapter `met(goal, observation)`, or the world's view a `score`"
             )
         return float(trajectory.outcome.get(MET, trajectory.reached_goal))
@@ -84,34 +84,34 @@ class Certifying(Playable):
         return self.benchmark or self.method, "SDP" if self.placebo is None else "SDP, placebo"
 
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
-        """What a run keeps of an episode besides how it went; JSON."""
+        """What a run stores of an episode's outcome, in addition to its costs and its end; JSON values."""
         return {"score": self.score(trajectory)}
 
     def expert_actions(self, task: str) -> int | None:
-        """How many actions the benchmark's expert solution has, where one is known; no agent is told."""
+        """The number of actions in the benchmark's expert solution, None if unknown; no agent is told."""
         return None
 
     def steps(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """A trajectory to look at, also one that is still running. exchanges: see `sdp.timeline`."""
+        """A trajectory as a timeline, also one that is still running. exchanges: see `sdp.timeline`."""
         return timeline(trajectory, exchanges)
 
     def official(self, trajectory: Trajectory) -> tuple[str, Step] | None:
-        """The goal in the benchmark's words, and its verdict on a whole trajectory as a step; None if it has none."""
+        """The goal in the benchmark's words, and its verdict on a complete trajectory as a step; None without one."""
         return None
 
     def shown(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """A whole trajectory to look at, with the benchmark's verdict at the end, if it has one."""
+        """A complete trajectory as a timeline, with the benchmark's verdict at the end, if it has one."""
         timeline, official = self.steps(trajectory, exchanges), self.official(trajectory)
         if official is None:
             return timeline
-        goal, last = official
-        return replace(timeline, task=goal, score=self.score(trajectory), steps=(*timeline.steps, last))
+        goal, verdict = official
+        return replace(timeline, task=goal, score=self.score(trajectory), steps=(*timeline.steps, verdict))
 
     def controlled(self, task: str, ledger: Ledger) -> Adapter[Any, Any, Any]:
-        """The adapter with the noise of a Validate that asks no prompt, and with a control in SDP's place."""
+        """The adapter, wrapped by the noise on a Validate that asks no prompt, and by a control of SDP."""
         engine = self.who
         random = Random(f"validate {engine.options.get('seed', 0)} {task}")
-        # A Validate that asks a prompt errs by the noise on that prompt.
+        # A Validate that asks a prompt already errs by the noise on that prompt.
         errors = None if "validate" in self.operators() else engine.errors
         adapter: Any = self.adapter(task, ledger)
         if errors is not None:
@@ -123,15 +123,15 @@ class Certifying(Playable):
         return adapter
 
     def answering(self, task: str) -> AbstractContextManager[None]:
-        """Within, what answers knows of the task what it may; by default nothing."""
+        """A context in which an engine such as `oracle` knows the task; by default none does."""
         return nullcontext()
 
     def episode(
         self, task: str, ledger: Ledger | None = None, watch: Callable[[Trajectory], None] | None = None
     ) -> Trajectory:
-        """One episode. ledger: of a resolved experiment. watch: see `sdp.loop.run_episode`.
+        """Play one episode. ledger: for a resolved experiment. watch: see `sdp.loop.run_episode`.
 
-        Raises KeyError for a task that is not there.
+        Raises KeyError for an unknown task.
         """
         if ledger is None:
             setup = self.resolved()
@@ -140,7 +140,7 @@ class Certifying(Playable):
             return run_episode(task, self.controlled(task, ledger), self.settings, ledger, watch)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """One episode: its result, how the loop ended, and what it took."""
+        """Play one episode; return its result, how the loop ended, and its cost."""
         trajectory = self.episode(task, ledger)
         last = trajectory.attempts[-1].reason if trajectory.attempts else "Propose gave no usable plan"
         return {
@@ -156,7 +156,7 @@ class Certifying(Playable):
         } | ({"trajectory": trajectory.to_json()} if self.trajectories else {})
 
     def watch(self, task: str, transcript: Transcript, seen: OnStep = lambda timeline: None) -> Timeline:
-        """One episode, shown before each attempt."""
+        """Play one episode; `seen` gets the timeline before each attempt."""
 
         def so_far(trajectory: Trajectory) -> None:
             seen(self.steps(trajectory, transcript.exchanges))
@@ -164,7 +164,7 @@ class Certifying(Playable):
         return self.shown(self.episode(task, transcript, so_far), transcript.exchanges)
 
     def judged(self, episode: Episode) -> Judgement:
-        """The score that the run kept; short of the best one, with how the loop ended and the last verdict."""
+        """The stored score; below 1, the reason is how the loop ended and the last verdict."""
         if episode.failed:
             return super().judged(episode)
         result = episode.result
@@ -172,14 +172,14 @@ class Certifying(Playable):
         return Judgement(result["score"], why)
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """The trajectory, where the run kept it."""
+        """The stored trajectory as a timeline."""
         if episode.failed or "trajectory" not in episode.result:
             return super().timeline(episode, exchanges)
         return self.shown(Trajectory.from_json(episode.result["trajectory"]), exchanges)
 
 
 B = TypeVar("B", bound=Certifying)
-OF_PAIRS = ["n", "difference", "low", "high", "gained", "lost", "p"]  # what most tables show of `paired`
+OF_PAIRS = ["n", "difference", "low", "high", "gained", "lost", "p"]  # columns of `paired` that most tables show
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class Results(experiment.Results[B]):
 
 
 def scored(runs: Iterable[Results[Any]], metric: str) -> pd.DataFrame:
-    """A results table with a row a run: the mean score with its interval, and a column for each setting of the loop."""
+    """A results table with one row per run: the mean score with its interval, and a column per setting of the loop."""
     return tables.table(
         tables.mean_row("SDP", run.backbone, metric, [*run.scores.values()], run.evidence, outcomes=run.outcomes())
         | asdict(run.setup.settings)
@@ -205,12 +205,12 @@ def scored(runs: Iterable[Results[Any]], metric: str) -> pd.DataFrame:
 def paired(
     pairs: Iterable[tuple[Mapping[str, Any], Mapping[str, float], Mapping[str, float]]], scale: float = 100
 ) -> pd.DataFrame:
-    """Scores compared task by task, the first less the second: a row a pair, by default in points.
+    """Scores compared task by task, the first minus the second: one row per pair, by default in points.
 
     pairs: columns of the row, and two scores by task. Columns: those, n, the means as first and second, difference with
-    low and high, gained and lost (tasks with a higher and with a lower score), p (permutation), p (McNemar) of scores
-    that are 0 or 1, p (McNemar's where there is one), smallest (the difference that so many tasks would have shown),
-    and p (Holm) for all rows together.
+    low and high, gained and lost (tasks with a higher and with a lower score), p (permutation), p (McNemar) for scores
+    of 0 or 1, p (McNemar's if there is one), smallest (the smallest difference that so many tasks can detect), and
+    p (Holm) over all rows.
     """
     import pandas as pd
 
@@ -227,7 +227,7 @@ def paired(
 
 
 def comparisons(full: Results[Any], others: Mapping[str, Results[Any]], scale: float = 1) -> pd.DataFrame:
-    """Each run against the full loop's: see `paired`. others: by condition. scale: 100 for differences in points."""
+    """Each run compared with the full loop: see `paired`. others: by condition. scale: 100 for points."""
     table = paired((({"condition": name}, run.scores, full.scores) for name, run in others.items()), scale)
     columns = ["condition", *OF_PAIRS[:-1], "p (permutation)", "p (McNemar)", "p (Holm)"]
     return table[columns].assign(evidence=full.evidence, backbone=full.backbone)

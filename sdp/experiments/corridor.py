@@ -1,4 +1,4 @@
-"""SDP in the corridor as an experiment: walks by seeded dice, scored by the world. No model is asked."""
+"""SDP in the corridor as an experiment: walks with seeded dice, scored by the world. No model is asked."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sdp.trajectory import Trajectory
 class Walks(Certifying):
     """Walks through a corridor.
 
-    limit: how many. rooms: predicates of a plan. faces: of the dice; a face of 2 or more is a step that certifies as
-    many predicates. looks: see `CorridorAdapter`.
+    limit: number of walks. rooms: predicates of a plan. faces: of the dice; a step with a face of 2 or more certifies
+    that many predicates. looks: see `CorridorAdapter`.
     """
 
     data: str = "synthetic"
@@ -35,12 +35,12 @@ class Walks(Certifying):
         return [f"walk {self.seed}-{number:04d}" for number in range(self.limit)]
 
     def adapter(self, task: str, ledger: Ledger) -> CorridorAdapter:
-        """The dice follow from the task, so that each condition meets the same."""
+        """The dice depend only on the task and the faces, so every condition gets the same dice."""
         dice = rolls(f"{task} {self.faces}", self.faces)
         return CorridorAdapter(Corridor(self.rooms, dice), looks=self.looks)
 
     def score(self, trajectory: Trajectory) -> float:
-        """Whether the walker arrived, which its certificate may not say: at most one predicate a step, if there is no
-        cascade.
+        """Whether the walker arrived. The certificate may not show it: without cascade, a step certifies at most one
+        predicate.
         """
         return arrived(trajectory)

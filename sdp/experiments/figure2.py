@@ -26,7 +26,7 @@ DATASETS: Mapping[str, type[Setup]] = {"hotpotqa": HotpotQA, "musique": MuSiQue}
 
 @dataclass(frozen=True)
 class Example:
-    """A run to be shown. setup: as it was played. exchanges: its prompts and answers. reason: why it was chosen."""
+    """A run to show. setup: as it was played. exchanges: its prompts and answers. reason: why this run was chosen."""
 
     setup: Setup
     trajectory: Trajectory
@@ -36,11 +36,11 @@ class Example:
 
     @property
     def evidence(self) -> str:
-        """What stands below a picture of it."""
+        """The caption of the figure: evidence, backbone and data."""
         return f"{engines.parse(self.backbone).evidence} · {self.backbone} · one episode, {self.setup.data} data"
 
     def answer(self) -> str:
-        """Why this run, and what came of it."""
+        """Why this run was chosen, and how it ended."""
         run = self.trajectory
         deepest = max((attempt.k for attempt in run.attempts), default=0)
         return (
@@ -49,34 +49,34 @@ class Example:
         )
 
     def timeline(self) -> Timeline:
-        """Every step with its prompts, and the official metric on the answer."""
+        """Every step with its prompts, and the official metric of the answer."""
         return self.setup.shown(self.trajectory, self.exchanges)
 
     def table(self) -> pd.DataFrame:
-        """A row for each plan and each attempt, in their order, with every text in full; states by their index."""
-        played, rows = self.trajectory, list[tuple[Any, ...]]()
-        after = {transition.attempt: transition.after for transition in played.transitions}
-        attempts = {plan: list(group) for plan, group in groupby(played.attempts, key=lambda attempt: attempt.plan)}
-        for number, plan in enumerate(played.plans):
+        """One row per plan and attempt, in order, with all texts in full; states by their index."""
+        trajectory, rows = self.trajectory, list[tuple[Any, ...]]()
+        after = {transition.attempt: transition.after for transition in trajectory.transitions}
+        attempts = {plan: list(group) for plan, group in groupby(trajectory.attempts, key=lambda attempt: attempt.plan)}
+        for number, plan in enumerate(trajectory.plans):
             listed = [f"{position}. {p.text}" for position, p in enumerate(plan.predicates, start=1)][plan.start :]
             name = f"Replan {number}" if number else "Propose"
             rows.append((name, "", plan.fault or " ".join(listed), "", "", ""))
             for attempt in attempts.get(number, []):
                 states = f"s{attempt.state}" + (f" → s{after[attempt.step]}" if attempt.step in after else "")
-                tried = (attempt.target, in_words(attempt.action), attempt.reason, attempt.k)
-                rows.append((f"attempt {attempt.step + 1}", *tried, states))
-        if played.forced:
-            rows.append(("forced", "", in_words(played.forced.action), played.forced.reason, "", ""))
+                fields = (attempt.target, in_words(attempt.action), attempt.reason, attempt.k)
+                rows.append((f"attempt {attempt.step + 1}", *fields, states))
+        if trajectory.forced:
+            rows.append(("forced", "", in_words(trajectory.forced.action), trajectory.forced.reason, "", ""))
         columns = ["step", "predicate", "what was planned or done", "Validate", "k", "states"]
         evidence = engines.parse(self.backbone).evidence
         return readable(rows, columns=columns).assign(evidence=evidence, backbone=self.backbone)
 
 
 def example(dataset: str, task: str = "", workers: int = 0, cluster: str = "", **settings: Any) -> Example:
-    """Play a question and, where none is named, the others to choose from, which `telling` does.
+    """Play a question; if none is named, play all and let `telling` choose one.
 
     dataset: "hotpotqa" or "musique". settings: of `sdp.experiments.multihop.Setup`.
-    Raises BadSetting for another dataset, and what `lab.runs.collecting.collect` raises.
+    Raises BadSetting for an unknown dataset or if all episodes failed, and what `lab.runs.collecting.collect` raises.
     """
     if dataset not in DATASETS:
         raise BadSetting(f"dataset={dataset!r}; choose one of {', '.join(DATASETS)}{hint(dataset, DATASETS)}")
@@ -94,7 +94,7 @@ def example(dataset: str, task: str = "", workers: int = 0, cluster: str = "", *
             reason = (
                 f"none of {len(trajectories)} episodes has a cascade and a Replan; the one that is shown has {lacks}"
             )
-    # Once more, for the prompts: answers are cached, recorded, or those of rules.
+    # Play it again for its prompts: answers are cached, recorded, or those of rules.
     transcript = Transcript(connected(setup.engine))
     trajectory = setup.episode(task, transcript)
     return Example(setup, trajectory, transcript.exchanges, transcript.engine.label, reason)
@@ -106,28 +106,28 @@ def cascades(trajectory: Trajectory) -> bool:
 
 
 def replans(trajectory: Trajectory) -> bool:
-    """Whether Replan gave a plan that was gone on with."""
+    """Whether Replan gave a plan that the loop went on with."""
     return bool(trajectory.attempts) and trajectory.attempts[-1].plan > 0
 
 
 def telling(trajectories: Sequence[Trajectory]) -> Trajectory:
-    """The run that shows most: a cascade and a Replan, of the latter one that keeps certified predicates and changes
-    others, and the goal; of equal ones the shortest, and then the first.
+    """The run that shows most: a cascade and a Replan, preferably a Replan that keeps certified predicates and changes
+    others, and then the goal. Ties go to the shortest run, then to the first.
     """
 
     def shows(trajectory: Trajectory) -> tuple[int, bool, bool, int]:
-        kept = any(
-            plan.start and plan.predicates != before.predicates
-            for before, plan in zip(trajectory.plans, trajectory.plans[1:], strict=False)
+        repairs = any(
+            plan.start and plan.predicates != previous.predicates
+            for previous, plan in zip(trajectory.plans, trajectory.plans[1:], strict=False)
         )
         both = cascades(trajectory) + replans(trajectory)
-        return both, kept, trajectory.reached_goal, -len(trajectory.attempts)
+        return both, repairs, trajectory.reached_goal, -len(trajectory.attempts)
 
     return max(trajectories, key=shows)
 
 
 def in_words(action: Mapping[str, Any] | None) -> str:
-    """An action of multi-hop questions in words."""
+    """An action on a multi-hop question, in words."""
     if action is None:
         return "no answer that could be read"
     if "finding" not in action:

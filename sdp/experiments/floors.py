@@ -1,4 +1,4 @@
-"""The floors of the benchmarks that SDP is measured on: agents without skill, and SDP answered by null models."""
+"""Floors of SDP's benchmarks: agents without skill, and SDP with null models as the engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEXTS = {PLACEBO: "SDP's placebo asks for texts here, which no null model writes
 
 
 def trips() -> Panel:
-    """SDP on TravelPlanner asks for nothing but one of the listed options, so null models play it whole."""
+    """SDP on TravelPlanner only asks for one of the listed options, so null models can play complete episodes."""
     null = {name: travelplanner.Setup(engine=name) for name in engines.NULLS}
     acting = acting_worlds.TravelPlanner()
     return Panel(
@@ -30,12 +30,12 @@ def trips() -> Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class Reported(acting_worlds.AssistantBench):
-    """AssistantBench with Table 3's synthetic questions, on which no rule was written."""
+    """AssistantBench with Table 3's synthetic questions, for which no rule was written."""
 
     def decided(self) -> Self:
-        decided = super().decided()
-        reported = decided.data == "synthetic" and not self.split
-        return replace(self, split="reporting").decided() if reported else decided
+        setup = super().decided()
+        unsplit = setup.data == "synthetic" and not self.split
+        return replace(self, split="reporting").decided() if unsplit else setup
 
 
 def assistantbench() -> Panel:
@@ -52,12 +52,12 @@ def musique() -> Panel:
 
 
 def scienceworld() -> Panel:
-    """An episode of 500 actions takes up to half a minute, so that few tasks are played by default."""
+    """An episode of 500 actions takes up to half a minute, so few tasks are played by default."""
     return panel(acting_worlds.ScienceWorld(), limit=6, synthetic=1, lacks=TEXTS)
 
 
 def agentprocessbench() -> Panel:
-    """Validate on steps that people labelled: always certify, never certify, and a coin."""
+    """Validate on labelled steps: always certify, never certify, and a coin."""
     names = {"always certify": FIRST, "never certify": LAST, RANDOM: RANDOM}
     acts = f"steps are judged, and nobody acts; {FIRST} always certifies"
     lacks = {DO_NOTHING: acts, CONSTANT: acts}

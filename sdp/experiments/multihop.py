@@ -23,18 +23,18 @@ from worlds.multihop.metrics import judged, recall
 class Setup(MultiHopQuestions, Certifying):
     """SDP on some questions; `HotpotQA` and `MuSiQue` have the paper's policy for each.
 
-    redraw: whether Validate's verdict on the same claim is a new sample each time.
+    redraw: whether Validate's verdict on the same claim is sampled again each time.
     """
 
     policy: Policy = Policy()
     redraw: bool = False
-    settings: Settings = Settings(step_cap=20)  # A.5; the budget of attempts was not recovered, and is the loop's
+    settings: Settings = Settings(step_cap=20)  # A.5; the paper's budget was not recovered: the loop's default
 
     def operators(self) -> tuple[str, ...]:
-        asked = [DECOMPOSE, EXTRACT, VERIFY, ANSWER, REPLAN]
-        asked += [QUERY, GUESS] if self.setting == "open" else []
-        asked += [CONSISTENT] if self.policy.strict else []
-        return tuple(dict.fromkeys(prompt.operator for prompt in asked))
+        prompts = [DECOMPOSE, EXTRACT, VERIFY, ANSWER, REPLAN]
+        prompts += [QUERY, GUESS] if self.setting == "open" else []
+        prompts += [CONSISTENT] if self.policy.strict else []
+        return tuple(dict.fromkeys(prompt.operator for prompt in prompts))
 
     def adapter(self, task: str, ledger: Ledger) -> MultiHopAdapter:
         backbone = Redrawing(ledger) if self.redraw else ledger
@@ -47,8 +47,8 @@ class Setup(MultiHopQuestions, Certifying):
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
         """The answer, its EM and F1, whether it was forced, and the share of gold paragraphs shown, None if unknown."""
         question, answer = self._hidden(trajectory), answer_of(trajectory)
-        match, shown = judged(answer, question), set(trajectory.views[-1]["paragraphs"])
-        gold = [paragraph for paragraph in question.gold if beginning(paragraph) in shown]
+        match, beginnings = judged(answer, question), set(trajectory.views[-1]["paragraphs"])
+        gold = [paragraph for paragraph in question.gold if beginning(paragraph) in beginnings]
         return {
             "score": match.em, "answer": answer, "em": match.em, "f1": match.f1,
             "forced": trajectory.forced is not None,
@@ -56,12 +56,12 @@ class Setup(MultiHopQuestions, Certifying):
         }  # fmt: skip
 
     def expert_actions(self, task: str) -> int | None:
-        """A finding from each gold paragraph, and the answer; None where nobody annotated them."""
+        """The number of gold paragraphs plus the answer; None if they are not annotated."""
         gold = self.world().hidden(self.named(task)).gold
         return len(gold) + 1 if gold else None
 
     def official(self, trajectory: Trajectory) -> tuple[str, Step]:
-        """The official metric, with the answer that would have been right."""
+        """The official metric, with the right answer."""
         question, result = self._hidden(trajectory), self.result(trajectory)
         return question.task.goal, Step(
             title="the official metric on the answer", verdict=result["em"] == 1, observation=result["answer"],
@@ -82,7 +82,7 @@ class HotpotQA(HotpotQAQuestions, Setup):
 
 @dataclass(frozen=True, kw_only=True)
 class MuSiQue(MuSiQueQuestions, Setup):
-    """A.6: as many hops as the id says, other queries where searches fail, stricter answers, at most 25 attempts."""
+    """A.6: the number of hops in the id, other queries after failed searches, stricter answers, at most 25 attempts."""
 
     policy: Policy = Policy(hops="id", strict=True, escalate=True)
     settings: Settings = Settings(step_cap=25)
@@ -91,7 +91,7 @@ class MuSiQue(MuSiQueQuestions, Setup):
 
 
 class Redrawing:
-    """A backbone that gives a new sample whenever Validate asks in the words of before; one episode's."""
+    """A backbone for one episode that gives a new sample whenever Validate repeats a prompt."""
 
     def __init__(self, backbone: Backbone) -> None:
         self.engine, self._backbone, self._asked = backbone.engine, backbone, Counter[str]()
@@ -107,6 +107,6 @@ class Redrawing:
 
 
 def answer_of(trajectory: Trajectory) -> str:
-    """The certified answer, else the one that was forced, else none."""
+    """The certified answer, else the forced one, else ""."""
     forced: Mapping[str, Any] = (trajectory.forced.action if trajectory.forced else None) or {}
     return trajectory.states[-1]["answer"] or forced.get("answer", "")

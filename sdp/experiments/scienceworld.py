@@ -19,7 +19,7 @@ from worlds.scienceworld import ScienceWorldTasks, length_of
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(ScienceWorldTasks, Certifying):
-    """SDP on these tasks, by default with the oracle that knows their gold paths: no honest rule makes a plan here."""
+    """SDP on these tasks; by default the oracle answers, which knows their gold paths: no honest rule can plan here."""
 
     engine: str = ORACLE
     policy: Policy = Policy()
@@ -34,13 +34,13 @@ class Setup(ScienceWorldTasks, Certifying):
         return ScienceWorldAdapter(self.named(task), ObservedWorld(self.world()), ledger, self.policy, self.single)
 
     def unplayable(self) -> str:
-        """Rules make no plan here, unless a reader has registered one that does."""
+        """Why the engine cannot play, "" if it can: rules cannot plan here, unless a reader has registered one."""
         engine = self.who.of(PLAN.operator)
         by_rules = engine.kind == "rules" and engine.name != ORACLE
         return "no rule plans there; name oracle or a model as engine" if by_rules and not rules.rule_of(PLAN) else ""
 
     def answering(self, task: str) -> AbstractContextManager[None]:
-        """Within, `oracle` has played the gold path before."""
+        """A context in which `oracle` has played the gold path before."""
         if not any(part.name == ORACLE for part in self.who.parts):
             return super().answering(task)
         return rules.knowing("sdp.scienceworld.oracle", self, task, self.settings.budget)
@@ -50,7 +50,7 @@ class Setup(ScienceWorldTasks, Certifying):
         return len(self.solution(task))
 
     def score(self, trajectory: Trajectory) -> float:
-        """The last score of the episode over 100; of a task that failed, the one before (SwiftSage's rule)."""
+        """The last score of the episode over 100; for a failed task, the one before the failure (SwiftSage's rule)."""
         scores = [attempt.observation["score"] for attempt in trajectory.attempts if attempt.observation]
         return next((score for score in reversed(scores) if score >= 0), 0) / FULL
 

@@ -1,4 +1,4 @@
-"""SDP on TravelPlanner as an experiment: which queries, which loop, which policy; the results with their verdicts."""
+"""SDP on TravelPlanner as an experiment: queries, loop, policy, and the results with their official verdicts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from worlds.travelplanner.evaluator import Denominators
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(TravelPlannerQueries, Certifying):
-    """SDP on some of TravelPlanner's queries. A trajectory has about 60 KB."""
+    """SDP on some of TravelPlanner's queries. A stored trajectory has about 60 KB."""
 
     policy: Policy = Policy()
 
@@ -46,16 +46,16 @@ class Setup(TravelPlannerQueries, Certifying):
         return Results
 
     def operators(self) -> tuple[str, ...]:
-        """On TravelPlanner, Validate and Replan are programs (A.2), and so is Propose where the cities are given."""
+        """Validate and Replan are programs on TravelPlanner (A.2), and so is Propose if the cities are given."""
         return (CITIES.operator, SELECT.operator) if self.policy.cities == "propose" else (SELECT.operator,)
 
     def adapter(self, task: str, ledger: Ledger) -> TravelPlannerAdapter:
-        """Raises KeyError for a task that is not there."""
-        # A world of its own: episodes that run in parallel share the listings alone.
+        """Raises KeyError for an unknown task."""
+        # Each episode has its own world: episodes in parallel only share the listings.
         return TravelPlannerAdapter(self.named(task), self.opened(), ledger, self.policy)
 
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
-        """The delivered plan; what it is worth the evaluator says."""
+        """The delivered plan; the evaluator scores it later."""
         return {"plan": self.plan(trajectory)}
 
     def score(self, trajectory: Trajectory) -> float:
@@ -63,36 +63,36 @@ class Setup(TravelPlannerQueries, Certifying):
         return float(self.verdict(trajectory.task, self.plan(trajectory)).final)
 
     def full(self) -> Setup:
-        """Algorithm 1 with all its mechanisms; the policy on this benchmark stays."""
+        """This setup with all mechanisms of Algorithm 1 switched on, and the same policy."""
         return replace(self, settings=Settings())
 
     def judged(self, episode: Episode) -> Judgement:
-        """The official evaluator's word on the delivered plan."""
+        """The official evaluator's verdict on the delivered plan."""
         if episode.failed:
             return super().judged(episode)
         verdict = self.verdict(episode.task, episode.result["plan"])
         return Judgement(float(verdict.final), first_failure(verdict))
 
     def steps(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """The trajectory, with the itinerary's facts."""
+        """The trajectory as a timeline, with the itinerary as facts."""
         return timeline(trajectory, exchanges, facts, named)
 
     def official(self, trajectory: Trajectory) -> tuple[str, Step]:
-        """The evaluator's word on the plan."""
+        """The evaluator's verdict on the plan."""
         plan = self.plan(trajectory)
         verdict = self.verdict(trajectory.task, plan)
         failures = "; ".join(f"{name}: {reason}" for name, reason in verdict.failures.items())
-        last = Step(title="the evaluator on the plan", verdict=verdict.final, reason=failures, observation=plan)
-        return self.named(trajectory.task).goal, last
+        step = Step(title="the evaluator on the plan", verdict=verdict.final, reason=failures, observation=plan)
+        return self.named(trajectory.task).goal, step
 
     def plan(self, trajectory: Trajectory) -> list[dict[str, Any]]:
-        """The itinerary that the last certified state makes, in the benchmark's submission format."""
+        """The itinerary of the last certified state, in the benchmark's submission format."""
         return itinerary(state_from_json(self.named(trajectory.task), trajectory.states[-1]))
 
 
 @dataclass(frozen=True)
 class Results(certifying.Results[Setup]):
-    """The episodes of a run in the order of its tasks, and what the evaluator says of them."""
+    """The episodes of a run in the order of its tasks, with the official verdicts on their plans."""
 
     @cached_property
     def tasks(self) -> list[TripTask]:
@@ -101,7 +101,7 @@ class Results(certifying.Results[Setup]):
 
     @cached_property
     def plans(self) -> list[Any]:
-        """The delivered plans; None where the episode failed."""
+        """The delivered plans; None for a failed episode."""
         return [None if episode.failed else episode.result["plan"] for episode in self.episodes.values()]
 
     @cached_property
@@ -112,7 +112,7 @@ class Results(certifying.Results[Setup]):
 
     @property
     def honest(self) -> list[bool]:
-        """Final pass, and nothing that an honest reader objects to."""
+        """Per episode, whether the plan passes and also has no fault of `strict_faults`."""
         listings = self.setup.world().listings
         judged = zip(self.tasks, self.plans, self.verdicts, strict=True)
         return [verdict.final and not strict_faults(task, plan, listings) for task, plan, verdict in judged]

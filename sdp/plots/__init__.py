@@ -1,4 +1,4 @@
-"""Pictures of trajectories: one run plan by plan, and the idea."""
+"""Drawings of trajectories: one run plan by plan, and SDP's idea."""
 
 from sdp.plots.idea import draw_idea
 from sdp.plots.run import draw_run

@@ -1,4 +1,4 @@
-"""What the paper's Figure 1 explains, drawn from an episode."""
+"""The content of the paper's Figure 1, drawn from an episode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGE, SIZE, SMALL = 14.0, 11.5, 10.5  # points
 
 
 class Node(NamedTuple):
-    """Predicates of a plan that follow one another and are of one kind, and the attempts at them under this plan."""
+    """Consecutive predicates of a plan that are of one kind, and the attempts at them under this plan."""
 
     title: str
     attempts: tuple[Attempt, ...]
@@ -29,11 +29,11 @@ class Node(NamedTuple):
 def draw_idea(
     trajectory: Trajectory, title: str, shown: Mapping[int, str], names: Mapping[str, str], evidence: str
 ) -> Figure:
-    """What the paper's Figure 1 explains, seen in an episode: a row a plan, and below them some attempts in full.
+    """The content of the paper's Figure 1 in an episode: one row per plan, and below them some attempts in full.
 
-    Predicates of one kind that follow one another share a box; a tick is a certified attempt, a cross a rejected one,
-    and a dashed box was given up by Replan. shown: what Realize did at each attempt in full, by its step. names: words
-    for kinds of predicates. evidence: who played, and what of it is simulated.
+    Consecutive predicates of one kind share a box. A tick is a certified attempt, a cross a rejected one; a dashed box
+    was discarded by Replan. shown: the step of each attempt to show in full -> what Realize did. names: words for kinds
+    of predicates. evidence: which engine played, and what is simulated.
     """
     rows = [_nodes(trajectory, number, names) for number in range(len(trajectory.plans))]
     across = (WIDTH - 2 * EDGE - FIRST + GAP) / max(map(len, rows))
@@ -47,7 +47,7 @@ def draw_idea(
         canvas.middle(EDGE + (FIRST - GAP) / 2, top + BOX / 2, operator, SIZE, FIRST - GAP, fontweight="bold")
         for column, node in enumerate(row):
             _draw_node(canvas, node, EDGE + FIRST + column * across, top, across - GAP)
-        if number + 1 < len(rows):  # Replan begins where this plan got stuck
+        if number + 1 < len(rows):  # Replan starts where this plan got stuck
             stuck = max(column for column, node in enumerate(row) if node.attempts)
             middle, below = EDGE + FIRST + stuck * across + (across - GAP) / 2, top + BOX + (ROW - BOX) / 2
             canvas.axes.plot([middle, middle, EDGE + (FIRST - GAP) / 2], [top + BOX, below, below], color=drawing.RED)
@@ -62,7 +62,7 @@ def draw_idea(
 
 
 def _nodes(trajectory: Trajectory, number: int, names: Mapping[str, str]) -> list[Node]:
-    """The predicates that a plan brought, as boxes."""
+    """The predicates that a plan added, as boxes."""
     plan = trajectory.plans[number]
     nodes = []
     numbered = enumerate(plan.predicates[plan.start :], start=plan.start)

@@ -1,7 +1,7 @@
-"""One run, plan by plan: what the paper's Figure 2 shows, drawn from the trajectory alone.
+"""One run, plan by plan: the content of the paper's Figure 2, drawn from the trajectory alone.
 
-Below the predicates of each plan runs a track from certified state to certified state, with a mark for each attempt;
-so the order in which things happened is the order of reading.
+Below the predicates of each plan, a track leads from certified state to certified state, with a mark for each attempt.
+So the reading order is the order of events.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ WIDTH, EDGE, FIRST, GAP = 11.0, 0.25, 1.4, 0.36  # inches: of the drawing, its m
 MOST_COLUMNS, WIDEST, MOST_LINES = 6, 2.4, 6  # predicates side by side, inches of one, lines of its text
 HEADER = EDGE + (FIRST - GAP) / 2  # inches: the middle of the first column
 HEAD, TRACK, NUMBERS, LINE = 0.65, 0.38, 0.25, 0.88  # inches: of the summary; below boxes: track, numbers, next boxes
-NOTE, FAULT, END = 0.3, 0.75, 0.75  # inches: heights of a way to the next plan, a plan that is none, the end
+NOTE, FAULT, END = 0.3, 0.75, 0.75  # inches: heights of the path to the next plan, of an unusable plan, of the end
 LEGEND, PILL = 0.4, 0.42  # inches: heights of the legend, of a box in the first column
 DOT, STEP = 0.15, 0.27  # inches: radius of a state, from mark to mark
-NOTED = 2.0  # inches that a verdict needs beside the track
+NOTED = 2.0  # inches that a verdict needs next to the track
 LARGE, SIZE, SMALL = 13.0, 9.5, 9.0  # points
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 ENDS = {
@@ -39,7 +39,7 @@ ENDS = {
 
 
 class Grid(NamedTuple):
-    """Where predicates stand. columns: on a line. across: inches from one to the next. lines: of text in a box."""
+    """The layout of predicates. columns: per line. across: inches from one to the next. lines: of text in a box."""
 
     columns: int
     across: float
@@ -56,16 +56,16 @@ class Grid(NamedTuple):
         return 0.16 + self.lines * drawing.SPACING * SIZE / POINTS
 
     def left(self, position: int) -> float:
-        """Where the box of a predicate begins; half a gap before it stands the state that holds before it."""
+        """The left edge of a predicate's box; the state before the predicate is drawn half a gap to the left of it."""
         return EDGE + FIRST + position % self.columns * self.across
 
     def rows(self, first: int, after: int) -> int:
-        """On how many lines the predicates from `first` to the one before `after` stand."""
+        """The number of lines that hold the predicates from `first` to the one before `after`."""
         return max(1, -(-after // self.columns) - first // self.columns)
 
 
 class Row(NamedTuple):
-    """A plan in the drawing. after: the first predicate that is not drawn. state: the one that it began in."""
+    """A plan in the drawing. after: index of the first predicate that is not drawn. state: the one it starts in."""
 
     number: int
     attempts: tuple[Attempt, ...]
@@ -74,12 +74,12 @@ class Row(NamedTuple):
 
 
 def draw_run(trajectory: Trajectory, evidence: str = "", title: str = "", most: int = 6) -> Figure:
-    """A run of any benchmark: a row of predicates a plan, from where Replan put it in, and the attempts below them.
+    """Draw a run of any benchmark: one row per plan with the predicates that it added, and the attempts below them.
 
-    A cross is a rejected attempt, a tick a certified one, with an arrow to the next certified state: over k predicates
-    where it certified k. Dashed predicates were discarded by Replan, or are open at the end; where they would take
-    lines of their own, they are counted. evidence: who played, and what of it is simulated. title: by default the goal.
-    most: plans that are drawn, at least 2; of more, the first ones and the last.
+    A cross is a rejected attempt. A tick is a certified one, with an arrow to the next certified state, over k
+    predicates if it certified k. Dashed predicates were discarded by Replan, or are open at the end; if they would need
+    lines of their own, they are only counted. evidence: which engine played, and what is simulated. title: by default
+    the goal. most: number of plans to draw, at least 2; of more plans, the first ones and the last.
     """
     plans = range(len(trajectory.plans))
     numbers = [*plans] if len(plans) <= most else [*plans[: most - 1], plans[-1]]
@@ -87,21 +87,21 @@ def draw_run(trajectory: Trajectory, evidence: str = "", title: str = "", most: 
     rows = [_row(trajectory, grid, number) for number in numbers]
     heights = [_height(trajectory, grid, row) for row in rows]
     left_out = NOTE * (len(numbers) < len(plans))
-    named = wrapped(title or trajectory.goal.text, (WIDTH - 2 * EDGE) / drawing.BOLD, LARGE, 2)
-    top = HEAD + len(named) * drawing.SPACING * LARGE / POINTS
+    title_lines = wrapped(title or trajectory.goal.text, (WIDTH - 2 * EDGE) / drawing.BOLD, LARGE, 2)
+    top = HEAD + len(title_lines) * drawing.SPACING * LARGE / POINTS
     canvas = Canvas(WIDTH, height := top + sum(heights) + left_out + END + LEGEND, evidence)
-    below = canvas.lines(EDGE, 0.3, named, LARGE, fontweight="bold")
+    below = canvas.lines(EDGE, 0.3, title_lines, LARGE, fontweight="bold")
     canvas.text(EDGE, below + 0.05, _summary(trajectory), SIZE, WIDTH - 2 * EDGE, color=drawing.QUIET)
-    for row, tall in zip(rows, heights, strict=True):
+    for row, row_height in zip(rows, heights, strict=True):
         if row is rows[-1] and left_out:
-            between = [a for a in trajectory.attempts if numbers[-2] < a.plan < numbers[-1]]
-            caption = f"Replans {numbers[-2] + 1} to {numbers[-1] - 1} are left out: {len(between)} attempts, "
-            caption += f"{sum(a.k for a in between)} predicates certified"
+            hidden = [a for a in trajectory.attempts if numbers[-2] < a.plan < numbers[-1]]
+            caption = f"Replans {numbers[-2] + 1} to {numbers[-1] - 1} are left out: {len(hidden)} attempts, "
+            caption += f"{sum(a.k for a in hidden)} predicates certified"
             canvas.text(EDGE + FIRST, top + 0.1, caption, SIZE, WIDTH - 2 * EDGE - FIRST, color=drawing.QUIET)
             canvas.arrow((HEADER, top), (HEADER, top + left_out), drawing.RED)
             top += left_out
         _draw_plan(canvas, grid, trajectory, row, top)
-        top += tall
+        top += row_height
     _draw_end(canvas, trajectory, top)
     _draw_legend(canvas, trajectory, height - LEGEND / 2)
     return canvas.figure
@@ -116,7 +116,7 @@ def _grid(trajectory: Trajectory, numbers: Sequence[int]) -> Grid:
 
 
 def _row(trajectory: Trajectory, grid: Grid, number: int) -> Row:
-    """Lines are drawn as far as there were attempts, and filled with predicates that nobody tried."""
+    """A plan's row: lines are drawn as far as there were attempts, and filled up with untried predicates."""
     plan = trajectory.plans[number]
     attempts = tuple(attempt for attempt in trajectory.attempts if attempt.plan == number)
     reached = max((attempt.position + max(attempt.k, 1) for attempt in attempts), default=plan.start + 1)
@@ -144,9 +144,9 @@ def _draw_plan(canvas: Canvas, grid: Grid, trajectory: Trajectory, row: Row, top
     else:
         tail, caption = plan.predicates[plan.start :], f"{len(plan.predicates)} predicates"
         if row.number:
-            before = trajectory.plans[row.number - 1].predicates[plan.start :]
-            new = sum(predicate not in before for predicate in tail)
-            caption = f"the same {len(tail)}" if tail == before else f"tail of {len(tail)}, {new} new"
+            previous = trajectory.plans[row.number - 1].predicates[plan.start :]
+            new = sum(predicate not in previous for predicate in tail)
+            caption = f"the same {len(tail)}" if tail == previous else f"tail of {len(tail)}, {new} new"
         canvas.middle(HEADER, top + PILL + 0.2, caption, SMALL, FIRST - GAP, 2, color=drawing.QUIET)
         _draw_predicates(canvas, grid, trajectory, row, top)
         _draw_track(canvas, grid, plan.start, row, top)
@@ -158,10 +158,10 @@ def _draw_predicates(canvas: Canvas, grid: Grid, trajectory: Trajectory, row: Ro
     plan = trajectory.plans[row.number]
     certified = {a.position + further for a in row.attempts for further in range(a.k)}
     tried = {a.position for a in row.attempts}
-    if kept := plan.start % grid.columns:
-        first = plan.start - kept
+    if offset := plan.start % grid.columns:
+        first = plan.start - offset
         caption = f"1–{plan.start} stay certified" if plan.start > 1 else "1 stays certified"
-        across = kept * grid.across - GAP
+        across = offset * grid.across - GAP
         canvas.box(grid.left(first), top, across, grid.box, "white", drawing.GREEN, linestyle=(0, (1, 2)))
         canvas.middle(grid.left(first) + across / 2, top + grid.box / 2, caption, SIZE, across - 0.16, grid.lines,
                       color=drawing.GREEN)  # fmt: skip
@@ -181,14 +181,14 @@ def _draw_predicates(canvas: Canvas, grid: Grid, trajectory: Trajectory, row: Ro
 
 
 def _draw_track(canvas: Canvas, grid: Grid, start: int, row: Row, top: float) -> None:
-    """States and, between them, the attempts at each predicate."""
+    """Draw the states and, between them, the attempts at each predicate."""
     state = row.state
     _draw_state(canvas, grid.left(start) - GAP / 2, top + _down(grid, start, start) + grid.box + TRACK, state)
     for position in dict.fromkeys(attempt.position for attempt in row.attempts):
         tries = [attempt for attempt in row.attempts if attempt.position == position]
         y = top + _down(grid, start, position) + grid.box + TRACK
         marks = _marks(grid, tries)
-        if position > start and position % grid.columns == 0:  # where the line before ended
+        if position > start and position % grid.columns == 0:  # where the previous line ended
             _draw_state(canvas, grid.left(position) - GAP / 2, y, state)
         if k := tries[-1].k:
             state += 1
@@ -206,17 +206,17 @@ def _draw_track(canvas: Canvas, grid: Grid, start: int, row: Row, top: float) ->
 
 
 def _marks(grid: Grid, attempts: Sequence[Attempt]) -> list[tuple[float, Attempt | None]]:
-    """Where each attempt at a predicate is marked; None stands for those that there is no room for."""
+    """The position and attempt of each mark; None stands for the attempts for which there is no room."""
     room = int((grid.across - GAP) / STEP)
-    shown: list[Attempt | None] = [*attempts]
+    marks: list[Attempt | None] = [*attempts]
     if len(attempts) > room:
-        shown = [*attempts[: room - 2], None, attempts[-1]]
-    first = grid.left(attempts[0].position) + (grid.across - GAP - STEP * (len(shown) - 1)) / 2
-    return [(first + STEP * number, attempt) for number, attempt in enumerate(shown)]
+        marks = [*attempts[: room - 2], None, attempts[-1]]
+    first = grid.left(attempts[0].position) + (grid.across - GAP - STEP * (len(marks) - 1)) / 2
+    return [(first + STEP * number, attempt) for number, attempt in enumerate(marks)]
 
 
 def _draw_transition(canvas: Canvas, grid: Grid, start: int, position: int, k: int, state: int, top: float) -> None:
-    """The arrow to the next certified state, over the k predicates certified, from line to line where they do."""
+    """Draw the arrow to the next certified state over the k certified predicates, line by line if they span several."""
     style: dict[str, Any] = {"color": drawing.GREEN, "linewidth": 1.6}
     if k > 1:
         style = {"color": drawing.BLUE, "linewidth": 3.2}
@@ -246,7 +246,7 @@ def _draw_state(canvas: Canvas, x: float, y: float, number: int) -> None:
 
 
 def _draw_replan(canvas: Canvas, grid: Grid, trajectory: Trajectory, row: Row, top: float) -> None:
-    """From where this plan got stuck to the next one, and why."""
+    """Draw the path from where this plan got stuck to the next plan, and the reason."""
     plan, bottom = trajectory.plans[row.number], top + _height(trajectory, grid, row)
     if not row.attempts:
         canvas.arrow((HEADER, top + PILL), (HEADER, bottom), drawing.RED)
@@ -262,7 +262,7 @@ def _draw_replan(canvas: Canvas, grid: Grid, trajectory: Trajectory, row: Row, t
     caption += f": Replan discards {len(plan.predicates) - last.position} of {len(plan.predicates)} predicates"
     caption += f". Validate at last: {last.reason}" if last.reason else ""
     right = WIDTH - EDGE - x - 0.1
-    if right >= NOTED:  # beside the track, which nobody went on
+    if right >= NOTED:  # next to the track, which ends there
         canvas.text(x + 0.1, y - 0.1, caption, SMALL, right, 3, color=drawing.RED)
     else:
         line = fitted(caption, x - HEADER - 0.2, SMALL)
@@ -270,25 +270,25 @@ def _draw_replan(canvas: Canvas, grid: Grid, trajectory: Trajectory, row: Row, t
 
 
 def _draw_end(canvas: Canvas, trajectory: Trajectory, top: float) -> None:
-    """How the episode ended, and the answer that was forced there."""
-    still = len(trajectory.plans[-1].predicates) - trajectory.certified
+    """Draw how the episode ended, and the answer that was forced then."""
+    uncertified = len(trajectory.plans[-1].predicates) - trajectory.certified
     reached = trajectory.reached_goal
     edge, fill = (drawing.GREEN, drawing.PALE_GREEN) if reached else (drawing.ORANGE, drawing.PALE_ORANGE)
     canvas.box(EDGE, top, FIRST - GAP, PILL, fill, edge)
     canvas.middle(HEADER, top + PILL / 2, "End", SIZE, FIRST - GAP - 0.1, fontweight="bold")
     caption = ENDS.get(trajectory.end, trajectory.end)
-    caption += f"; {still} of the plan's predicates are open" if still else ""
-    if still and trajectory.attempts and trajectory.attempts[-1].k == 0:
+    caption += f"; {uncertified} of the plan's predicates are open" if uncertified else ""
+    if uncertified and trajectory.attempts and trajectory.attempts[-1].k == 0:
         caption += f". Validate at last: {trajectory.attempts[-1].reason}"
     room = WIDTH - 2 * EDGE - FIRST
     y = top + (0.1 if trajectory.forced else PILL / 2)
     y = canvas.text(EDGE + FIRST, y, caption, SIZE, room)
     if trajectory.forced:
         action = trajectory.forced.action
-        if isinstance(action, Mapping):  # what it was made of is in the certified state
+        if isinstance(action, Mapping):  # the certified state has what the answer is based on
             action = {name: value for name, value in action.items() if not isinstance(value, (Mapping, list))}
-        what = plain(action).replace("\n", "; ") or trajectory.forced.reason
-        canvas.text(EDGE + FIRST, y, f"an answer is forced, which certifies nothing: {what}", SIZE, room, 2)
+        text = plain(action).replace("\n", "; ") or trajectory.forced.reason
+        canvas.text(EDGE + FIRST, y, f"an answer is forced, which certifies nothing: {text}", SIZE, room, 2)
 
 
 def _draw_legend(canvas: Canvas, trajectory: Trajectory, y: float) -> None:
@@ -320,5 +320,5 @@ def _numbered(predicates: Sequence[Any], position: int) -> str:
 
 
 def _down(grid: Grid, start: int, position: int) -> float:
-    """Inches from the top of a plan that begins at `start` to the line of a predicate."""
+    """Inches from the top of a plan that starts at `start` to the line of a predicate."""
     return (position // grid.columns - start // grid.columns) * (grid.box + LINE)

@@ -1,8 +1,8 @@
-"""The agents that SDP is compared with in Tables 2 to 5 (B.1), on the same tasks and by the same model.
+"""The agents that SDP is compared with in Tables 2 to 5 (B.1), on the same tasks and with the same model.
 
-The paper takes most of these rows from others' papers, by other models; only Table 2's were played by its authors.
-Here all are, with the cap of environment steps that SDP has; calls and tokens, of which SDP takes more, are shown too.
-A study a benchmark.
+The paper takes most of these rows from other papers, with other models; its authors only played those of Table 2. Here
+all are played, with SDP's cap of environment steps. Calls and tokens, of which SDP uses more, are shown too.
+There is one study per benchmark.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ REACT = "ReAct"
 CONDITIONS = (SDP, PLACEBO, BLANKED, DIRECT, *(agent.but(agent.name, extra=False) for agent in AGENTS))
 METHODS = tuple(condition.name for condition in CONDITIONS)
 ACTED = {agent.name: agent for agent in AGENTS}
-BUDGET = "valid_cost"  # the constraint of TravelPlanner that says what a plan may cost
-# Each method with structure, and its controls, which are asked by the same rules (see `sdp.placebo`).
+BUDGET = "valid_cost"  # TravelPlanner's constraint on the cost of a plan
+# Each method with plans or reflections, and its controls, which are asked in the same way (see `sdp.placebo`).
 CONTROLS = (
     (SDP.name, PLACEBO.name), (SDP.name, BLANKED.name), *((name, f"{name}{BLANK}") for name in acting.ASKING)
 )  # fmt: skip
-# Benchmark -> the paper's table, the score's name there, and what is played of it.
+# Benchmark -> the paper's table, the score's name there, and the options that select the tasks.
 TABLES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "TravelPlanner": ("Table 2 TravelPlanner", "Final Pass Rate", {"levels": ("easy", "medium", "hard")}),  # B.1
     "AssistantBench": ("Table 3 AssistantBench", "Accuracy", {"split": ""}),
@@ -44,30 +44,30 @@ TABLES: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 def even(played: Trial | Results) -> bool:
-    """Whether agents and SDP are answered for alike: not so where the agents follow an expert, and SDP rules."""
+    """Whether the same kind of engine answers the agents and SDP; not if agents follow an expert, and SDP rules."""
     return len({part.name == ORACLE for part in played.who.parts}) == 1
 
 
 def label(results: Results, name: str) -> str:
-    """An agent's name with who acts for it, or how its answers are bound."""
+    """An agent's name with a note: that an expert acts for it, or how its answers are bound."""
     if name not in ACTED:
         return name
     if not even(results):
         return f"{name} (acted by an expert)"
-    free = ", free text" if results.by_a_model else ""  # of rules, which always keep the form, it says nothing
+    free = ", free text" if results.by_a_model else ""  # rules always keep the form, so no note is needed
     schema = results.setup.options.get("settings.schema", False)
     return name + {False: free, True: "", "action": ", actions bound to their form"}[schema]
 
 
 def asked(trial: Trial, dataset: str) -> str:
-    """The data, and what is played of it."""
-    own = {name: value for name, value in trial.options.items() if value != trial.of.options.get(name)}
-    changed = [f"{name}={value}" for name, value in own.items() if ":" not in name and "." not in name]
-    return ", ".join([f"{trial.data} data", *changed])
+    """The data, and the options that differ from the study's."""
+    changed = {name: value for name, value in trial.options.items() if value != trial.of.options.get(name)}
+    texts = [f"{name}={value}" for name, value in changed.items() if ":" not in name and "." not in name]
+    return ", ".join([f"{trial.data} data", *texts])
 
 
 def stood_in(dataset: str, methods: Sequence[str], stand_in: str, data: str = "synthetic") -> dict[str, str]:
-    """Engines by operator for `engines`, where rules answer the rest: of agents that act in what no rule plays."""
+    """Operator -> stand-in engine, for agents in a benchmark that rules cannot play; {} if rules can play it."""
     kind = ACTING[dataset]
     if kind(data=data).decided().data in kind.ruled:
         return {}
@@ -76,7 +76,7 @@ def stood_in(dataset: str, methods: Sequence[str], stand_in: str, data: str = "s
 
 
 def experts(trial: Trial) -> dict[str, str]:
-    """The oracle for agents that rules do not play, where rules answer SDP."""
+    """The oracle for agents that rules cannot play, if rules answer SDP."""
     kind, rules, noise = trial.engine.partition("rules")
     return stood_in(trial.datasets[0], trial.methods, ORACLE + noise, trial.data) if rules and not kind else {}
 
@@ -104,18 +104,18 @@ STUDIES = {
 TRAVELPLANNER, ASSISTANTBENCH, SCIENCEWORLD, HOTPOTQA, MUSIQUE = STUDIES.values()  # for entry points
 
 
-NOISY = "rules@0.9?judge=GPT-5.2"  # who plays the agents where no model does
+NOISY = "rules@0.9?judge=GPT-5.2"  # the engine of the agents if it is no model
 
 
 def beside(benchmark: str, engine: str, limit: int) -> Results:
-    """The agents with SDP on a benchmark, by the engine where it is a model, else simulated on synthetic tasks."""
+    """The agents with SDP on a benchmark: by the engine if it is a model, else simulated on synthetic tasks."""
     model = not parse(engine).kinds.isdisjoint(MODELS)
     settings: dict[str, Any] = {"engine": engine} if model else {"engine": NOISY, "data": "synthetic"}
     return STUDIES[benchmark].run(conditions=METHODS, limit=limit, **settings)
 
 
 def details(results: Results, stem: str) -> dict[str, pd.DataFrame]:
-    """Title -> table: scores, which are also written to `stem`, differences, what could not be used, caps and costs."""
+    """Title -> table: scores (also written to `stem`), differences, malformed and invalid answers, caps and costs."""
     study = results.of_study
     rows = results.beside_published()
     scores = tables.side_by_side(rows, [metric.title for metric in study.metrics])
@@ -131,18 +131,18 @@ def details(results: Results, stem: str) -> dict[str, pd.DataFrame]:
 
 
 def placebos(results: Results) -> pd.DataFrame:
-    """Each method less its own controls on the same tasks: see `lab.runs.study_results.contrasts`."""
+    """Each method minus its own controls on the same tasks: see `lab.runs.study_results.contrasts`."""
     return study_results.contrasts([results], CONTROLS).assign(data=results.setup.data)
 
 
 def faults(results: Results) -> pd.DataFrame:
-    """What could not be used, by agent: shares of its answers in percent, and how its episodes ended.
+    """Malformed and invalid answers by agent, as shares of its answers in percent, and how its episodes ended.
 
     over budget: on TravelPlanner, the share of plans that cost more than the query allows, among those whose cost the
-    evaluator judged (`costed`; it judges none of an incomplete plan). There the paper speaks of 20 to 30 % of the
-    feasible queries, and of 12 to 18 % malformed outputs (§4.1).
+    evaluator judged (`costed`; it judges none of an incomplete plan). There the paper reports that 20 to 30 % of the
+    feasible queries are over budget, and that 12 to 18 % of the outputs are malformed (§4.1).
     """
-    lines: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for dataset, method in results.parts:
         played = [episode.result for episode in results.of(dataset, method).values() if not episode.failed]
         if not played or MALFORMED not in played[0]:
@@ -150,7 +150,7 @@ def faults(results: Results) -> pd.DataFrame:
         episodes = pd.DataFrame(played)
         answers = episodes["calls"].sum() or 1
         ends = episodes["end"].value_counts()
-        line = {
+        row = {
             "dataset": dataset, "method": method, "n": len(episodes),
             "malformed, %": 100 * episodes[MALFORMED].sum() / answers,
             "episodes with one, %": 100 * (episodes[MALFORMED] > 0).mean(),
@@ -159,13 +159,13 @@ def faults(results: Results) -> pd.DataFrame:
         }  # fmt: skip
         if dataset == "TravelPlanner":
             costed = _over_budget(results, method)
-            line |= {"over budget, %": 100 * pd.Series(costed, dtype=float).mean(), "costed": len(costed)}
-        lines.append(line)
-    return pd.DataFrame(lines).assign(**labels(results))
+            row |= {"over budget, %": 100 * pd.Series(costed, dtype=float).mean(), "costed": len(costed)}
+        rows.append(row)
+    return pd.DataFrame(rows).assign(**labels(results))
 
 
 def _over_budget(results: Results, method: str) -> list[bool]:
-    """Of each plan whose cost was judged."""
+    """For each plan whose cost was judged, whether it is over budget."""
     played = results.setup.part("TravelPlanner", method)
     episodes = results.of("TravelPlanner", method)
     plans = {task: delivered(episode.result) for task, episode in episodes.items() if not episode.failed}
@@ -174,24 +174,24 @@ def _over_budget(results: Results, method: str) -> list[bool]:
 
 
 def footing(results: Results) -> pd.DataFrame:
-    """Whether all methods keep to the caps of steps and calls that the agents have: SDP has no cap of calls.
+    """Whether all methods keep to the agents' caps of steps and calls: SDP has no cap of calls.
 
-    most: that an episode took. over: episodes that took more than a cap. within: the score in percent where these count
-    as failed. Methods of one call, which take no steps, are left out.
+    most: the maximum over episodes. over: episodes that exceed a cap. within: the score in percent if these count as
+    failed. Methods of one call, which take no steps, are left out.
     """
-    lines: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for dataset, method in results.parts:
         caps = results.setup.part(dataset, REACT).settings
         steps, calls = caps.steps, caps.calls or 2 * caps.steps
         played = {task: episode.result for task, episode in results.of(dataset, method).items() if not episode.failed}
         if not played or any("steps" not in result for result in played.values()):
             continue
-        took = pd.DataFrame(played).T[["steps", "calls"]]
-        over = took.index[(took["steps"] > steps) | (took["calls"] > calls)]
+        counts = pd.DataFrame(played).T[["steps", "calls"]]
+        over = counts.index[(counts["steps"] > steps) | (counts["calls"] > calls)]
         scores = pd.Series(results.scores_of(dataset, method))
-        lines.append(
-            {"dataset": dataset, "method": method, "n": len(scores), "most steps": took["steps"].max(),
-             "cap of steps": steps, "most calls": took["calls"].max(), "cap of calls": calls, "over": len(over),
+        rows.append(
+            {"dataset": dataset, "method": method, "n": len(scores), "most steps": counts["steps"].max(),
+             "cap of steps": steps, "most calls": counts["calls"].max(), "cap of calls": calls, "over": len(over),
              "score": 100 * scores.sum() / len(scores), "within": 100 * scores.drop(over).sum() / len(scores)}
         )  # fmt: skip
-    return pd.DataFrame(lines).assign(**labels(results))
+    return pd.DataFrame(rows).assign(**labels(results))

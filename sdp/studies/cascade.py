@@ -1,9 +1,9 @@
-"""Cascade under step caps: worlds whose actions bundle predicates, where the cap has no step for each predicate.
+"""Cascade under step caps: worlds whose actions satisfy several predicates, with fewer steps than predicates.
 
-The counterpart of the paper's largest effect of cascade (§4.3, ScienceWorld: 59.2 to 32.0), which Table 6's own caps
-cannot show: there the budget is generous, or nothing bundles. Scores are the world's, on the same tasks at the same
-cap. A certificate would settle the contrast beforehand: a plan longer than the cap cannot be certified one predicate a
-step, wherever the agent stands by then.
+This is the counterpart of the paper's largest effect of cascade (§4.3, ScienceWorld: 59.2 to 32.0). Table 6's own caps
+cannot show it: there the budget is generous, or no action satisfies several predicates. Scores are the world's, on the
+same tasks at the same cap. A score by certificate would decide the contrast in advance: with one predicate per step, a
+plan longer than the cap cannot be certified, wherever the agent is by then.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ PAPER = "ScienceWorld, paper"
 
 @dataclass(frozen=True, kw_only=True)
 class OverlappingPlans(scienceworld.Setup):
-    """SDP on ScienceWorld by an oracle whose plans name rooms and things carried twice, in other words.
+    """SDP on ScienceWorld with an oracle whose plans name rooms and carried things twice, in other words.
 
-    One action then satisfies two predicates, as §3.2 says of overlapping predicates. What is named twice is a look away
-    for a loop that certifies one at a time. Simulated.
+    One action then satisfies two predicates, as §3.2 says of overlapping predicates. A loop that certifies one at
+    a time needs an extra look for each repeated predicate. Simulated.
     """
 
     data: str = "synthetic"
@@ -50,7 +50,7 @@ class OverlappingPlans(scienceworld.Setup):
         return rules.knowing("sdp.scienceworld.oracle", self, task, self.settings.budget, True)
 
 
-# World -> the experiment. The last two of the corridor are controls: of what is scored, and of what causes it.
+# World -> the experiment. The corridor's last two are controls: for what is scored, and for what causes the effect.
 WORLDS: dict[str, Certifying] = {
     "corridor": Walks(),
     "corridor, walker that never looks": Walks(looks=False),
@@ -65,7 +65,7 @@ def played(
 ) -> dict[int, Ablated]:
     """The loop with and without cascade, by step cap.
 
-    name: of WORLDS. caps: by default those of CAPS, or the world's own. changed: settings such as limit and seed.
+    name: a key of WORLDS. caps: by default those of CAPS, or the world's own. changed: settings such as limit and seed.
     """
     setup = replace(WORLDS[name], **changed)
     runs = {}
@@ -80,11 +80,11 @@ def played(
 
 
 def table(worlds: Iterable[dict[int, Ablated]]) -> pd.DataFrame:
-    """A row a world and cap: scores in percent by the world, as the full loop has them, replayed and run again.
+    """One row per world and cap: the world's scores in percent for the full loop, the replay and the re-run.
 
-    difference: run again less full, in points, paired by task, with its bootstrap interval. bound: replay less run
-    again. p (Holm): of the difference, for all rows. goal certified: the share in percent, with and without cascade.
-    cascades: of certifying actions of the full loop, those with k ≥ 2, in percent.
+    difference: re-run minus full, in points, paired by task, with its bootstrap interval. bound: replay minus re-run.
+    p (Holm): of the difference, over all rows. goal certified: the share in percent, with and without cascade.
+    cascades: the share of the full loop's certifying actions with k ≥ 2, in percent.
     """
     runs = [(cap, ablated) for world in worlds for cap, ablated in world.items()]
     contrasts, bounds = (compare([ablated for _, ablated in runs]) for compare in (table6.comparisons, table6.bounds))
@@ -107,22 +107,25 @@ def with_published(rows: pd.DataFrame) -> pd.DataFrame:
     paper = tables.published("Table 6 ablation", "sdp").query("metric == 'ScienceWorld score'")
     score = paper.set_index("method")["value"]
     rate = tables.published("Figure 3 text readings", "sdp").set_index("metric").loc["(a) cascade rate ScienceWorld"]
-    line = {"world": PAPER, FULL: score[FULL], REPLAY: score[CASCADE.name], "evidence": "published",
-            "cascades": float(rate["text"].rstrip("%")), "backbone": "GPT-4"}  # fmt: skip
-    return pd.concat([pd.DataFrame([line]), rows], ignore_index=True)[list(rows.columns)]
+    row = {"world": PAPER, FULL: score[FULL], REPLAY: score[CASCADE.name], "evidence": "published",
+           "cascades": float(rate["text"].rstrip("%")), "backbone": "GPT-4"}  # fmt: skip
+    return pd.concat([pd.DataFrame([row]), rows], ignore_index=True)[list(rows.columns)]
 
 
 def draw(rows: pd.DataFrame) -> Figure:
-    """Scores against the step cap, a panel a world: with cascade, replayed without, run without. rows: of `table`."""
+    """Scores against the step cap, one panel per world: with cascade, and without it by replay and by re-run.
+
+    rows: of `table`.
+    """
     import matplotlib.pyplot as plt
 
     worlds = list(dict.fromkeys(rows["world"]))
     figure, panels = plt.subplots(1, len(worlds), figsize=(3.3 * len(worlds), 3.6), squeeze=False, sharey=True)
     for axes, world in zip(panels[0], worlds, strict=True):
         for way, style in ((FULL, "o-"), (REPLAY, "D--"), (AGAIN, "s-")):
-            line = rows[rows["world"] == world]
+            curve = rows[rows["world"] == world]
             name = {FULL: "with cascade", REPLAY: "without, replayed", AGAIN: "without, run again"}[way]
-            axes.plot(line["cap"], line[way], style, label=name)
+            axes.plot(curve["cap"], curve[way], style, label=name)
         axes.set(title=world.replace(", ", ",\n"), xlabel="step cap", ylim=(-3, 103))
     panels[0][0].set_ylabel("score by the world, %")
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=3)

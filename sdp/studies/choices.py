@@ -1,12 +1,12 @@
-"""What the paper leaves open or says twice, each reading as a condition: SDP with one setting changed.
+"""Points that the paper leaves open or states twice; each reading is a condition, SDP with one setting changed.
 
     python -m lab eval sdp-choices --engine rules@0.8 --limit 40
     python -m lab eval sdp-choices --engine oracle@0.8      ScienceWorld, where no rule plans
 
-Calls stand beside scores, since Eq. 1 and A.3 differ in how often Propose is asked; `Results.costs` has them by
-operator. Noise errs by the call, so that a plan of many calls has more mistakes; under `rules@0.8, Propose: rules` both
-have the same plans and scores. Where a reading shows a prompt something else, noise draws anew: a small difference
-between engines with noise is luck, and the interval says so.
+Calls are shown next to scores, since Eq. 1 and A.3 differ in how often Propose is called; `Results.costs` has them by
+operator. Noise errs per call, so a plan of many calls has more mistakes; under `rules@0.8, Propose: rules` both
+readings have the same plans and scores. If a reading changes a prompt, noise is sampled again: a small difference
+between engines with noise is chance, and the interval shows that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EPISODE = SDP.but("SDP, Realize sees all failures of the episode (A.1)", "settin
 
 
 def on(name: str, setting: str, value: str, *benchmarks: str) -> Condition:
-    """SDP with a policy that these benchmarks alone have."""
+    """SDP with a policy that only these benchmarks have."""
     plays = {benchmark: SDP.plays[benchmark] for benchmark in benchmarks}
     return SDP.but(name, setting, value, plays=plays, recorded=False)
 

@@ -1,4 +1,4 @@
-"""Tables of several studies of SDP: two runs on the same tasks, and what the loop did besides scores."""
+"""Tables for several studies of SDP: two runs on the same tasks, and what the loop did in addition to its scores."""
 
 from __future__ import annotations
 
@@ -23,29 +23,31 @@ def labels(results: experiment.Results[Any]) -> dict[str, str]:
 
 
 def between(first: Results, second: Results, named: Callable[[Results], str]) -> pd.DataFrame:
-    """SDP's scores in two runs on the tasks of both, first less second in points, a row a dataset: see `paired`.
+    """SDP's scores in two runs on their common tasks, first minus second in points, one row per dataset: see `paired`.
 
-    named: what a run is called. Each run's column is its mean in percent.
+    named: gives the name of a run; the column of that name holds the run's mean in percent.
     """
     pairs = []
     for dataset in first.setup.datasets:
-        before, after = (run.scores_of(dataset, SDP.name) for run in (first, second))
-        shared = sorted(before.keys() & after.keys())
-        before, after = ({task: scores[task] for task in shared} for scores in (before, after))
-        pairs.append(({"dataset": dataset}, before, after))
+        first_scores, second_scores = (run.scores_of(dataset, SDP.name) for run in (first, second))
+        shared = sorted(first_scores.keys() & second_scores.keys())
+        first_scores, second_scores = (
+            {task: scores[task] for task in shared} for scores in (first_scores, second_scores)
+        )
+        pairs.append(({"dataset": dataset}, first_scores, second_scores))
     table = paired(pairs)[["dataset", "first", "second", *OF_PAIRS, "smallest", "p (Holm)"]]
     names = {"first": named(first), "second": named(second)}
     return table.rename(columns=names).assign(data=first.setup.data, evidence=first.evidence)
 
 
 def loop_counts(*runs: Results) -> pd.DataFrame:
-    """A row a run, benchmark and variant of SDP, of the episodes that did not fail.
+    """One row per run, benchmark and variant of SDP, over the episodes that did not fail.
 
-    calls, attempts: means an episode. rejected: of attempts; rejected before: of certified steps, with its interval.
-    passed by force, replans, forced answers: sums. Where episodes keep how much of the gold evidence they were shown,
-    also the failures whose evidence was never all shown, with their share of all annotated failures.
+    calls, attempts: means per episode. rejected: share of attempts; rejected before: share of certified steps, with its
+    interval. passed by force, replans, forced answers: sums. If episodes store how much of the gold evidence they were
+    shown, also the failures whose evidence was never completely shown, and their share of all annotated failures.
     """
-    lines = []
+    rows = []
     for results, (dataset, name) in ((run, part) for run in runs for part in run.parts if part[1] in loops(run)):
         played = {task: episode.result for task, episode in results.of(dataset, name).items() if not episode.failed}
         if not played:
@@ -53,42 +55,41 @@ def loop_counts(*runs: Results) -> pd.DataFrame:
         episodes = pd.DataFrame(played).T
         trajectories = [Trajectory.from_json(trajectory) for trajectory in episodes["trajectory"]]
         attempts = [attempt for trajectory in trajectories for attempt in trajectory.attempts]
-        (before,) = rejected_first(trajectories).to_dict("records")
-        line = {
+        (first_rejections,) = rejected_first(trajectories).to_dict("records")
+        row = {
             "dataset": dataset, "method": name, "n": len(episodes), "calls": results.mean(dataset, name, "calls"),
             "attempts": len(attempts) / len(episodes),
             "rejected, %": 100 * sum(attempt.k == 0 for attempt in attempts) / max(len(attempts), 1),
-            "certified steps": before["denominator"], "rejected before, %": _percent(before, 1),
+            "certified steps": first_rejections["denominator"], "rejected before, %": _percent(first_rejections, 1),
             "passed by force": sum(attempt.forced for attempt in attempts), "replans": episodes["replans"].sum(),
             "forced answers": episodes["forced"].sum(),
         }  # fmt: skip
         if "gold_seen" in episodes:
-            scores, shown = (episodes[column].to_dict() for column in ("em", "gold_seen"))
-            (lost,) = evidence_never_shown(scores, shown).to_dict("records")
-            line |= {"failures": lost["denominator"], "evidence never shown": lost["numerator"],
-                     "share, %": _percent(lost, 0)}  # fmt: skip
-        lines.append(line | labels(results))
-    return pd.DataFrame(lines)
+            scores, gold_shown = (episodes[column].to_dict() for column in ("em", "gold_seen"))
+            (unseen,) = evidence_never_shown(scores, gold_shown).to_dict("records")
+            row |= {"failures": unseen["denominator"], "evidence never shown": unseen["numerator"],
+                    "share, %": _percent(unseen, 0)}  # fmt: skip
+        rows.append(row | labels(results))
+    return pd.DataFrame(rows)
 
 
 MALFORMED, OPEN, CERTIFIED = "malformed answer", "no certificate of the goal", "wrong certificate"
 
 
 def failures(*runs: Results) -> pd.DataFrame:
-    """A row a run, benchmark and variant of SDP: how many episodes were right, and where the others failed.
+    """One row per run, benchmark and variant of SDP: how many episodes were right, and where the others failed.
 
-    Malformed: an answer, or a plan at the end, that could not be read. No certificate: the loop stopped before the goal
-    was certified, and a last answer was forced, if any. Wrong certificate: the goal was certified, and the score is
-    below 1.
+    Malformed: an answer, or the last plan, could not be read. No certificate: the loop stopped before the goal was
+    certified, and may have forced a last answer. Wrong certificate: the goal was certified, but the score is below 1.
     """
-    lines = []
+    rows = []
     for results, (dataset, name) in ((run, part) for run in runs for part in run.parts if part[1] in loops(run)):
         scores, episodes = results.scores_of(dataset, name), results.of(dataset, name)
         kinds = [_failure(episodes[task]) for task, score in scores.items() if score < 1]
         counts = {kind: kinds.count(kind) for kind in (MALFORMED, OPEN, CERTIFIED)}
-        line = {"dataset": dataset, "method": name, "n": len(scores), "right": len(scores) - len(kinds)}
-        lines.append(line | counts | labels(results))
-    return pd.DataFrame(lines)
+        row = {"dataset": dataset, "method": name, "n": len(scores), "right": len(scores) - len(kinds)}
+        rows.append(row | counts | labels(results))
+    return pd.DataFrame(rows)
 
 
 def _failure(episode: Episode) -> str:
@@ -100,9 +101,9 @@ def _failure(episode: Episode) -> str:
 
 
 def skeleton(results: Results, dataset: str, method: str, task: str) -> pd.DataFrame:
-    """An episode of SDP without its texts, an attempt a row: plan, predicate, verdict, tokens.
+    """An episode of SDP without its texts, one row per attempt: plan, predicate, verdict, tokens.
 
-    For benchmarks whose texts are not to be shown.
+    For benchmarks whose texts must not be shown.
     """
     trajectory = Trajectory.from_json(results.of(dataset, method)[task].result["trajectory"])
     return pd.DataFrame(
@@ -118,6 +119,6 @@ def skeleton(results: Results, dataset: str, method: str, task: str) -> pd.DataF
 
 
 def _percent(share: dict[str, float], decimals: int) -> str:
-    """A row of `sdp.anatomy` as "40.1 [30.0, 50.2]"; "" for a share of nothing."""
+    """A row of `sdp.anatomy` as "40.1 [30.0, 50.2]"; "" if its denominator is 0."""
     interval = Interval(*(100 * share[end] for end in ("share", "low", "high")))
     return interval.text(f"{{:.{decimals}f}}".format) if share["denominator"] else ""

@@ -1,4 +1,4 @@
-"""SDP and its ablations as conditions of studies, and what it is compared with (B.1)."""
+"""SDP, its ablations, and the methods that it is compared with (B.1), as conditions of studies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sdp.experiments import assistantbench, multihop, scienceworld, travelplanne
 from sdp.placebo import rejected
 from sdp.trajectory import Trajectory
 
-BLANK = ", blank plans"  # behind the name of an agent that plans: its placebo, asked by the same rules
+BLANK = ", blank plans"  # added to the name of an agent that plans: its placebo, asked in the same way
 SDP = Condition(
     "SDP",
     {
@@ -35,7 +35,7 @@ DIRECT = Condition(
 
 
 def agent(name: str, blank: bool = False) -> Condition:
-    """An agent that acts; blank: with empty plans or reflections, its placebo."""
+    """An acting agent; blank: its placebo, with empty plans or reflections."""
     plays = {
         benchmark: experiment
         for benchmark, experiment in ACTING.items()
@@ -46,7 +46,7 @@ def agent(name: str, blank: bool = False) -> Condition:
 
 
 AGENTS = tuple(
-    agent(name, blank) for name, known in acting.ASKING.items() for blank in (False, True)[: 1 + known.blanks]
+    agent(name, blank) for name, entry in acting.ASKING.items() for blank in (False, True)[: 1 + entry.blanks]
 )
 
 

@@ -1,4 +1,4 @@
-"""Figure 3: the anatomy of trajectories on several benchmarks, beside what the paper's text reads off its panels."""
+"""Figure 3: the anatomy of trajectories on several benchmarks, with the numbers that the paper's text reads off it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Runs = Mapping[str, Results[Any]]
 READ = ("TravelPlanner", "HotpotQA", "MuSiQue")  # the benchmarks with readings
 CASCADE, REPLANS, PROGRESS, CALIBRATION = "cascade depth", "score by replans", "progress of failures", "calibration"
 STALLS, COMPRESSION, REJECTIONS, EVIDENCE = "stalls", "compression", "rejections", "evidence"
-# The paper has progress as a share of the plan, and on questions of the hops.
+# The paper reports progress as a share of the plan, and on questions as a share of the hops.
 COUNTED = {"HotpotQA": HOP, "MuSiQue": HOP}
-# What `sdp.anatomy` says of a run.
+# The parts of the anatomy: tables that `sdp.anatomy` makes of a run.
 PARTS: dict[str, Callable[[str, Results[Any]], pd.DataFrame]] = {
     CASCADE: lambda name, run: anatomy.cascade_depth(run.trajectories),
     REPLANS: lambda name, run: anatomy.score_by_replans(run.trajectories, run.scores),
@@ -42,7 +42,7 @@ PARTS: dict[str, Callable[[str, Results[Any]], pd.DataFrame]] = {
     REJECTIONS: lambda name, run: anatomy.rejected_first(run.trajectories),
     EVIDENCE: lambda name, run: anatomy.evidence_never_shown(run.scores, _evidence_shown(run)),
 }
-# Panel -> its part, the label of its axis, and the order of its bars where it is not that of their names.
+# Panel -> its part, the label of its axis, and the order of its bars if they are not sorted by name.
 PANELS = {
     "(a) cascade depth": (CASCADE, "certifying actions, %", []),
     "(b) score by Replans": (REPLANS, "score, %", []),
@@ -54,11 +54,11 @@ PANELS = {
         [anatomy.CERTIFIED, anatomy.FORCED, anatomy.NEITHER, anatomy.AGREEMENT],
     ),
 }  # fmt: skip
-PUBLISHED = "published (other models)"  # the diamonds
+PUBLISHED = "published (other models)"  # label of the diamonds
 
 
 class Reading(NamedTuple):
-    """A row of a part of the anatomy that stands beside the paper's text. published: benchmark -> its metric there."""
+    """A row of the anatomy with a counterpart in the paper's text. published: benchmark -> its metric there."""
 
     part: str
     of: str
@@ -99,12 +99,12 @@ READINGS = {
 def asked(
     engine: str, benchmarks: Sequence[str], data: str, questions: str, limits: Mapping[str, int], setting: str
 ) -> Asked:
-    """The full loop of `table6.asked`, of all tasks where `limits` says nothing else, but for SOME of two benchmarks.
+    """The full loop of `table6.asked`, by default on all tasks of READ's benchmarks and on SOME of the other two.
 
     setting: of questions: "open", where paragraphs are searched for and can be missed, or "distractor".
     """
-    whole = dict.fromkeys(READ, 0) | {**limits}
-    both = table6.asked(engine, benchmarks, data, questions, whole)
+    all_limits = dict.fromkeys(READ, 0) | {**limits}
+    both = table6.asked(engine, benchmarks, data, questions, all_limits)
 
     def full(trial: Trial) -> Trial:
         of_texts = {"setting": setting} if trial.datasets[0] in TEXTS else {}
@@ -114,7 +114,7 @@ def asked(
 
 
 class Anatomy(NamedTuple):
-    """The runs as asked and under noise, and what their trajectories come to: tables of `shares`."""
+    """The runs as asked and under noise, and the tables of `shares` of their trajectories."""
 
     runs: tuple[Runs, Runs]
     clean: pd.DataFrame
@@ -122,17 +122,17 @@ class Anatomy(NamedTuple):
 
     @classmethod
     def of(cls, trials: Asked) -> Anatomy:
-        """Play both."""
+        """Play the clean and the noisy trials."""
         clean, noisy = collect(trials.clean), collect(trials.noisy)
         return cls((clean, noisy), shares(clean), shares(noisy))
 
     @property
     def rows(self) -> pd.DataFrame:
-        """What the paper reads off the figure, of both."""
+        """The readings of the figure, for both runs."""
         return pd.concat([rows(self.clean, self.runs[0]), rows(self.noisy, self.runs[1])], ignore_index=True)
 
     def answer(self) -> str:
-        """How often a certified goal meant a right answer, a line for each engine."""
+        """How often a certified goal meant a right answer, one line per engine."""
         agreed = self.rows[self.rows["method"] == AGREED]
         lines = []
         for (evidence, backbone), group in agreed.groupby(["evidence", "backbone"], sort=False):
@@ -142,12 +142,12 @@ class Anatomy(NamedTuple):
 
 
 def collect(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> Runs:
-    """The full loop on each benchmark, by its name in the paper. Raises what `sdp.studies.table6.played` raises."""
+    """Play the full loop; benchmark -> run. Raises what `sdp.studies.table6.played` raises."""
     return {runs.benchmark: runs.full for runs in played(trials, workers, cluster)}
 
 
 def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> list[Runs]:
-    """The runs of real models that were recorded, by default all; those whose official data is not here are left out.
+    """The recorded runs of real models, by default all; recordings without their official data are left out.
 
     names: of recordings of SDP on TravelPlanner or of Table 5.
     """
@@ -161,7 +161,7 @@ def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> 
 
 
 def by_errors(noisy: Sequence[Trial], judges: Sequence[str]) -> pd.DataFrame:
-    """`by_validator` on the questions: a Validate that makes no mistakes, then published judges."""
+    """`by_validator` on the questions: a Validate without mistakes, then published judges."""
     texts = [trial for trial in noisy if trial.datasets[0] in TEXTS]
     rules = NOISE["TravelPlanner"]
     engines = [f"{rules}?certify=0&reject=0", *(f"{rules}?judge={judge}" for judge in judges)]
@@ -169,17 +169,17 @@ def by_errors(noisy: Sequence[Trial], judges: Sequence[str]) -> pd.DataFrame:
 
 
 def by_validator(trials: Sequence[Trial], engines: Sequence[str], workers: int = 0, cluster: str = "") -> pd.DataFrame:
-    """The readings of calibration on the same tasks, answered by each engine: a results table as that of `rows`."""
+    """The readings of calibration on the same tasks, answered by each engine: a results table like that of `rows`."""
     played = [collect([trial.answered_by(engine) for trial in trials], workers, cluster) for engine in engines]
     frames = [rows(shares(runs, [CALIBRATION]), runs) for runs in played]
     return pd.concat(frames, ignore_index=True) if frames else tables.table([])
 
 
 def shares(runs: Runs, parts: Sequence[str] = tuple(PARTS)) -> pd.DataFrame:
-    """The anatomy: the columns of `sdp.anatomy`, shares in percent, and with them data, evidence and backbone.
+    """The anatomy: the columns of `sdp.anatomy` with shares in percent, and data, evidence and backbone.
 
-    part: of PARTS, by default all. benchmark: whose episodes; those that the agent failed have no trajectory, and are
-    in none of the shares.
+    part: a key of PARTS, by default all. benchmark: of the episodes; those that the agent failed have no trajectory,
+    and count in no share.
     """
     frames = [
         frame.assign(part=part, benchmark=name, **labels(run))
@@ -187,39 +187,39 @@ def shares(runs: Runs, parts: Sequence[str] = tuple(PARTS)) -> pd.DataFrame:
         for name, run in runs.items()
         if len(frame := PARTS[part](name, run))
     ]
-    whole = pd.concat(frames, ignore_index=True)
-    whole[["share", "low", "high"]] *= 100
-    return whole[["part", "benchmark", *anatomy.COLUMNS, "data", "evidence", "backbone"]]
+    joined = pd.concat(frames, ignore_index=True)
+    joined[["share", "low", "high"]] *= 100
+    return joined[["part", "benchmark", *anatomy.COLUMNS, "data", "evidence", "backbone"]]
 
 
 def table(whole: pd.DataFrame, part: str) -> pd.DataFrame:
-    """A part of the anatomy for reading, numerator and denominator in one column. part: of PARTS."""
-    lines = whole[(whole["part"] == part) & (whole["denominator"] > 0)]
-    pairs = zip(lines["numerator"], lines["denominator"], strict=True)
+    """A part of the anatomy for display, numerator and denominator in one column. part: a key of PARTS."""
+    selected = whole[(whole["part"] == part) & (whole["denominator"] > 0)]
+    pairs = zip(selected["numerator"], selected["denominator"], strict=True)
     counted = [f"{round(numerator, 2):g} of {denominator:g}" for numerator, denominator in pairs]
     columns = ["benchmark", "of", "counted", "share", "low", "high", "interval", "data", "evidence", "backbone"]
-    return lines.assign(counted=counted)[columns]
+    return selected.assign(counted=counted)[columns]
 
 
 def rows(whole: pd.DataFrame, runs: Runs) -> pd.DataFrame:
-    """What the paper's text reads off Figure 3, as a results table: a method a reading, a metric a benchmark.
+    """The readings of Figure 3 as a results table: the method is the reading, the metric is the benchmark.
 
-    n: what a share is taken of, steps or episodes. A share of nothing has no row.
+    n: the denominator of the share, steps or episodes. A share with denominator 0 has no row.
     """
     readings = [(name, reading.part, reading.of) for name, reading in READINGS.items()]
     named = pd.DataFrame(readings, columns=["method", "part", "of"])
     return tables.table(
         tables.row(
-            line["method"], line["backbone"], line["benchmark"], line["share"], evidence=line["evidence"],
-            source=f"this run, {line['data']} data", n=int(line["denominator"]), interval=(line["low"], line["high"]),
-            outcomes=runs[line["benchmark"]].outcomes(),
-        ) | {"data": line["data"]}
-        for line in named.merge(whole[whole["denominator"] > 0]).to_dict("records")
+            row["method"], row["backbone"], row["benchmark"], row["share"], evidence=row["evidence"],
+            source=f"this run, {row['data']} data", n=int(row["denominator"]), interval=(row["low"], row["high"]),
+            outcomes=runs[row["benchmark"]].outcomes(),
+        ) | {"data": row["data"]}
+        for row in named.merge(whole[whole["denominator"] > 0]).to_dict("records")
     )  # fmt: skip
 
 
 def published() -> pd.DataFrame:
-    """The same as the paper's text has it, each with its part and row of the anatomy, to be drawn beside ours."""
+    """The readings in the paper's text, each with its part and row of the anatomy, to be drawn next to ours."""
     text = tables.published("Figure 3 text readings", "sdp").set_index("metric")
     return pd.DataFrame(
         {**text.loc[metric], "method": name, "metric": benchmark, "part": reading.part, "of": reading.of}
@@ -229,23 +229,23 @@ def published() -> pd.DataFrame:
 
 
 def with_published(measured: pd.DataFrame) -> pd.DataFrame:
-    """What the paper's text reads off Figure 3, and our rows, in the order of readings."""
+    """The readings in the paper's text and our rows, in the order of READINGS."""
     both = pd.concat([published().drop(columns=["part", "of"]), measured], ignore_index=True)
     order = list(READINGS)
     return both.sort_values("method", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
 
 
 def layout(rows: pd.DataFrame) -> pd.DataFrame:
-    """The readings in rows and the paper's benchmarks in columns."""
+    """One row per reading, one column per benchmark of the paper."""
     columns = [name for name in BENCHMARKS if name in set(rows["metric"])]
     return tables.side_by_side(rows, columns).rename(columns={"method": "reading"})
 
 
 def draw(whole: pd.DataFrame) -> Figure:
-    """Cascade depth, score by Replans, progress of failed episodes and calibration of Validate, a bar a benchmark.
+    """Cascade depth, score by Replans, progress of failed episodes and calibration of Validate, one bar per benchmark.
 
-    whole: of `shares`. Bars of fewer than ten are hollow and say their n. What the paper's text says of a bar is a
-    diamond at it; of a range both ends. Each benchmark has its colour in every figure.
+    whole: of `shares`. Bars of fewer than ten are hollow and show their n. A number in the paper's text is a diamond at
+    its bar; a range is a diamond at both ends. A benchmark has the same colour in every figure.
     """
     import matplotlib.pyplot as plt
     import seaborn
@@ -256,10 +256,10 @@ def draw(whole: pd.DataFrame) -> Figure:
         frame = whole[whole["part"] == part]
         order = bars or sorted(frame["of"].unique())
         rows = frame[frame["of"].isin(order) & (frame["denominator"] > 0)]
-        # One benchmark may lack a depth, say, that others have: bars would stand in the order in which they come.
+        # A benchmark may lack a depth, say, that others have; unsorted, bars would come in order of appearance.
         rows = rows.sort_values("of", key=lambda names, order=order: names.map(order.index), kind="stable")
         axes.set(title=title, xlabel="", ylabel=label, ylim=(0, 104))
-        if rows.empty:  # a loop that never fails, say, has no panel (c)
+        if rows.empty:  # for example, a loop that never fails has no panel (c)
             axes.text(0.5, 0.5, "no such episodes", transform=axes.transAxes, ha="center")
             axes.set(xticks=[], yticks=[])
             continue
@@ -275,7 +275,7 @@ def draw(whole: pd.DataFrame) -> Figure:
 
 
 def _mark(axes: Axes, categories: list[str], published: pd.DataFrame) -> None:
-    """Diamonds at the published values of the bars that are there."""
+    """Draw diamonds at the published values of the bars that exist."""
     containers = [container for container in axes.containers if isinstance(container, BarContainer)]
     bars = {container.get_label(): container for container in containers}
     label = PUBLISHED
@@ -294,6 +294,6 @@ def _expert_actions(run: Results[Any]) -> dict[str, int]:
 
 
 def _evidence_shown(run: Results[Any]) -> dict[str, float | None]:
-    """Task -> share of the gold evidence shown, of the episodes that did not fail, on benchmarks that keep it."""
+    """Task -> share of the gold evidence shown, for episodes that did not fail, on benchmarks that store it."""
     played = ((task, episode.result) for task, episode in run.episodes.items() if not episode.failed)
     return {task: result["gold_seen"] for task, result in played if "gold_seen" in result}

@@ -1,4 +1,4 @@
-"""SDP's idea at work in one trip: a mistake is rejected, and a new plan takes its place (Figure 1)."""
+"""SDP's idea in one trip: a mistake is rejected, and a new plan replaces the old one (Figure 1)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sdp.experiments.travelplanner import Setup
 from sdp.plots import draw_idea
 from sdp.trajectory import Trajectory
 
-TASK = "made-validation-002"  # books a flight there by mistake, and cannot drive back
+TASK = "made-validation-002"  # by mistake it books a flight there, and then cannot drive back
 NAMES = {
     "outbound transport": "the way there",
     "accommodation": "a place to stay",
@@ -26,20 +26,20 @@ TITLE = "A trip of 3 days for at most $500: each condition is certified before t
 
 
 class Idea(NamedTuple):
-    """The episode and its picture."""
+    """The episode and its figure."""
 
     trip: Trajectory
     figure: Figure
 
 
 def idea(noise: float = 0.5, seed: int = 0) -> Idea:
-    """noise: probability that an answer is kept. Replan may undo here, which goes beyond the paper."""
+    """noise: p of `rules@p`, the probability that an answer is kept. Replan may undo, which goes beyond the paper."""
     setup = Setup(engine=f"rules@{noise}", data="synthetic", seed=seed, policy=Policy(undo=3))
     trip = setup.episode(TASK)
     back = [attempt for attempt in trip.attempts if attempt.kind == "return transport"]
-    shown = {
+    decisions = {
         attempt.step: "; ".join(text for _, _, text in attempt.action["decisions"]) or "no option passes"
         for attempt in (back[0], back[-1])
     }
     evidence = f"simulated: rules err in {1 - noise:.0%} of answers; synthetic data; the paper's Replan cannot undo"
-    return Idea(trip, draw_idea(trip, TITLE, shown, NAMES, evidence))
+    return Idea(trip, draw_idea(trip, TITLE, decisions, NAMES, evidence))

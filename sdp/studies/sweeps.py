@@ -1,4 +1,4 @@
-"""Sweeps over who answers: scores and calls against noise, and against the two error rates of Validate."""
+"""Sweeps over engines: scores and calls against noise, and against the two error rates of Validate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sdp.studies.conditions import SDP, WITHOUT_REPLAN, WITHOUT_VALIDATE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Undoing goes beyond the paper (A.2: retry only). It is there because it alone can act on what Validate finds here.
+# Undoing goes beyond the paper (A.2: retry only). It is included because only undoing can use what Validate finds here.
 UNDOING = "undoing Replan (beyond the paper)"
 STUDY = register(
     Study(
@@ -38,56 +38,56 @@ STUDY = register(
 )
 
 
-CERTIFY, REJECT = (0.0, 0.25, 0.5, 1.0), (0.2, 0.5)  # rates that are tried, each with the other at 0
-PLAYED = (SDP.name, UNDOING)  # with Validates that err
+CERTIFY, REJECT = (0.0, 0.25, 0.5, 1.0), (0.2, 0.5)  # rates to try, each with the other at 0
+PLAYED = (SDP.name, UNDOING)  # the conditions with a Validate that errs
 
 
 def like(trial: Trial) -> Trial:
-    """A trial of STUDY on the tasks of another of TravelPlanner."""
+    """A trial of STUDY on the tasks of another trial on TravelPlanner."""
     return STUDY.trial(data=trial.data, limit=trial.limit, options=trial.options)
 
 
 def numbers(sweep: pd.DataFrame, validators: pd.DataFrame) -> Iterator[tuple[str, float | None]]:
-    """What is expected of `noise_sweep` and `validator_sweep`: name and value, None for a point that was not played."""
-    at = sweep.set_index(["condition", "keep"])["rate"].to_dict()
-    judged = validators.set_index(["condition", "validator"])["rate"].to_dict()
-    found = {"undoing Replan at p = 0.4": at.get((UNDOING, 0.4))}
-    found |= {
-        f"{name}, Validate: {validator}": judged.get((name, validator))
+    """The expected numbers of `noise_sweep` and `validator_sweep`: name and value, None for a point not played."""
+    by_noise = sweep.set_index(["condition", "keep"])["rate"].to_dict()
+    by_validator = validators.set_index(["condition", "validator"])["rate"].to_dict()
+    values = {"undoing Replan at p = 0.4": by_noise.get((UNDOING, 0.4))}
+    values |= {
+        f"{name}, Validate: {validator}": by_validator.get((name, validator))
         for name in PLAYED
         for validator in ("certify=1, reject=0", "Qwen3-4B")
     }
-    yield from ((name, None if value is None else round(value, 2)) for name, value in found.items())
+    yield from ((name, None if value is None else round(value, 2)) for name, value in values.items())
 
 
 def erring(engine: str, errors: Errors) -> str:
-    """An engine whose Validate errs at two rates. engine: without such rates, as "rules@0.8"."""
+    """An engine whose Validate errs at two rates. engine: without rates, such as "rules@0.8"."""
     return f"{engine}?certify={errors.certify:.4f}&reject={errors.reject:.4f}"
 
 
 def swept(
     trial: Trial, points: Iterable[tuple[str, Mapping[str, Any]]], workers: int = 0, cluster: str = ""
 ) -> pd.DataFrame:
-    """The share of full scores and the model calls a task, by point, benchmark and condition.
+    """The share of full scores and the model calls per task, by point, benchmark and condition.
 
-    points: engines, each with columns of its own. Columns: dataset, condition, those of the point, rate, low, high
-    (percent, Wilson), calls (mean a task), n, data, evidence.
+    points: engines, each with its own columns. Columns: dataset, condition, those of the point, rate, low, high
+    (percent, Wilson), calls (mean per task), n, data, evidence.
     """
-    lines = []
+    rows = []
     for engine, columns in points:
         results = collect(trial.answered_by(engine), workers, cluster, show_progress=False)
         for dataset, condition in results.parts:
             scores = results.scores_of(dataset, condition).values()
             rate, low, high = (100 * end for end in wilson(sum(scores), len(scores)))
-            lines.append(
+            rows.append(
                 {"dataset": dataset, "condition": condition, **columns, "rate": rate, "low": low, "high": high,
                  "calls": results.mean(dataset, condition, "calls"), "n": len(scores), "data": results.setup.data}
             )  # fmt: skip
-    return pd.DataFrame(lines).assign(evidence="simulated")
+    return pd.DataFrame(rows).assign(evidence="simulated")
 
 
 def noise_sweep(trial: Trial, keeps: Sequence[float], workers: int = 0, cluster: str = "") -> pd.DataFrame:
-    """Final pass rate and calls against p of `rules@p`. trial: of STUDY. Columns: of `swept`, and keep, p."""
+    """Final pass rate and calls against p of `rules@p`. trial: of STUDY. Columns: those of `swept`, and keep (p)."""
     points = ((f"rules@{keep:g}", {"keep": keep}) for keep in keeps)
     return swept(trial, points, workers, cluster).drop(columns="dataset").assign(backbone="rules@p")
 
@@ -116,7 +116,7 @@ def validator_sweep(
 
 
 def draw_sweep(sweep: pd.DataFrame) -> Figure:
-    """Final pass rate, and model calls a query, against p; a line a condition."""
+    """Final pass rate, and model calls per query, against p; one line per condition."""
     import matplotlib.pyplot as plt
 
     figure, (rates, calls) = plt.subplots(1, 2, figsize=(10, 4))
@@ -132,7 +132,7 @@ def draw_sweep(sweep: pd.DataFrame) -> Figure:
 
 
 def draw_validators(sweep: pd.DataFrame) -> Figure:
-    """Final pass rate against false certification, with the published judges, and rate and calls against rejection."""
+    """Final pass rate against false certification, with published judges; rate and calls against false rejection."""
     import matplotlib.pyplot as plt
 
     figure, panels = plt.subplots(1, 3, figsize=(13, 4))

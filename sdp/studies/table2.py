@@ -1,4 +1,4 @@
-"""Table 2: SDP on TravelPlanner under each reading of A.2, beside the paper's numbers."""
+"""Table 2: SDP on TravelPlanner under each reading of A.2, next to the paper's numbers."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ METRICS = {
     "final": "Final Pass Rate",
 }
 MAIN = "validation, medium and hard"
-# The easy queries stand apart, because the official flight table at hand is incomplete for some of them.
+# The easy queries are separate, because the official flight table at hand is incomplete for some of them.
 SAMPLES: dict[str, dict[str, Any]] = {
     MAIN: {"split": "validation", "levels": ("medium", "hard")},
     "train": {"split": "train", "levels": ("easy", "medium", "hard")},
     "validation, easy": {"split": "validation", "levels": ("easy",)},
 }
-# What A.2 leaves open, or says twice; the first two are the readings of its meal predicate.
+# Points that A.2 leaves open or states twice; the first two conditions are the readings of its meal predicate.
 ALL_MEALS = SDP.but("SDP, all meals", "policy.every_meal", True, recorded=False)
 READINGS = (
     ALL_MEALS,
@@ -51,7 +51,7 @@ UNDOINGS = (UNDOING, ALL_MEALS.but("SDP, all meals, undoing Replan", "policy.und
 
 
 def label(results: Results, condition: str) -> str:
-    """A row's name: which meals, whose cities, and what else differs."""
+    """A row's name: which meals, whose cities, and any other difference."""
     policy: Policy = results.setup.part(BENCHMARK, condition).policy
     parts = [
         "all meals (A.2)" if policy.every_meal else "meals as the evaluator asks",
@@ -64,19 +64,19 @@ def label(results: Results, condition: str) -> str:
 
 
 def sample(trial: Trial, benchmark: str) -> str:
-    """Which queries: of SAMPLES, or the split with its levels."""
+    """The name of the queries: a key of SAMPLES, or the split with its levels."""
     split, levels = trial.options["split"], tuple(trial.options["levels"])
-    known = (name for name, options in SAMPLES.items() if options == {"split": split, "levels": levels})
-    return next(known, f"{split}, {' and '.join(levels)}")
+    names = (name for name, options in SAMPLES.items() if options == {"split": split, "levels": levels})
+    return next(names, f"{split}, {' and '.join(levels)}")
 
 
 def rates(
     results: Results, benchmark: str, condition: str, denominators: Denominators = "stated"
 ) -> Iterator[tables.Row]:
-    """The six rates, whose micro ones count constraints. denominators: see `worlds.travelplanner.evaluator`."""
+    """The six rates; the micro rates count constraints. denominators: see `worlds.travelplanner.evaluator`."""
     run = results.part(benchmark, condition)
     counts, source = run.rates(denominators), (run.evidence, f"this run, {sample(results.setup, benchmark)}")
-    # The micro rates and the official ones are over other things than queries, which alone can be not measured.
+    # Only queries can be "not measured"; the micro rates and the official ones do not count queries.
     of_queries = ("delivery", "commonsense_macro", "hard_macro", "final") if denominators == "stated" else ()
     for name, title in METRICS.items():
         outcomes, (passes, n) = run.outcomes() if name in of_queries else None, getattr(counts, name)
@@ -102,16 +102,16 @@ STUDY = register(
 
 
 def honesty(runs: Mapping[str, travelplanner.Results]) -> pd.DataFrame:
-    """Final passes of runs by name, and how many of them also stand up to the strict reading."""
-    lines = [(name, len(run.tasks), sum(v.final for v in run.verdicts), sum(run.honest)) for name, run in runs.items()]
-    table = pd.DataFrame(lines, columns=["sample", "n", "final passes", "of them honest"])
+    """Final passes of runs by name, and how many of them also pass the strict reading."""
+    rows = [(name, len(run.tasks), sum(v.final for v in run.verdicts), sum(run.honest)) for name, run in runs.items()]
+    table = pd.DataFrame(rows, columns=["sample", "n", "final passes", "of them honest"])
     labels = {"data": [run.setup.data for run in runs.values()], "evidence": [run.evidence for run in runs.values()]}
     return table.assign(**labels, backbone=[run.backbone for run in runs.values()])
 
 
 def failures(runs: Mapping[str, travelplanner.Results]) -> pd.DataFrame:
-    """Every query that does not pass: where the loop got stuck, what the diagnostic said, what the evaluator says."""
-    lines = [
+    """Every query that does not pass: where the loop got stuck, its last diagnostic, and the evaluator's verdict."""
+    rows = [
         (name, task.id, task.level, "episode failed", "", str(episode.error).strip().splitlines()[-1])
         if episode.failed
         else (name, task.id, task.level, *(episode.result[key] for key in ("end", "stuck")), first_failure(verdict))
@@ -119,4 +119,4 @@ def failures(runs: Mapping[str, travelplanner.Results]) -> pd.DataFrame:
         for task, episode, verdict in zip(run.tasks, run.episodes.values(), run.verdicts, strict=True)
         if not verdict.final
     ]
-    return readable(lines, columns=["sample", "task", "level", "ended by", "diagnostic", "evaluator"])
+    return readable(rows, columns=["sample", "task", "level", "ended by", "diagnostic", "evaluator"])

@@ -1,6 +1,6 @@
-"""Table 3: SDP on AssistantBench, beside itself without its mechanisms and answers from a closed book.
+"""Table 3: SDP on AssistantBench, next to its ablations and to answers from a closed book.
 
-Beside scores: pages that give orders, planted false findings, faulty webs, submissions.
+It also has pages that give orders, planted false findings, faulty webs, and submissions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FORCED = SDP.but("SDP, complete findings forced", "policy.uncertainty", "forced"
 
 
 def asked(trial: Trial, dataset: str) -> str:
-    """What the questions are and what is searched."""
+    """Which questions are asked, and what is searched."""
     if trial.data == "synthetic":
         split, faults = trial.options["split"], trial.options["faults"]
         looked_up = "; SDP's rules look up what they ask for" if "rules" in trial.who.kinds else ""
@@ -49,7 +49,7 @@ def asked(trial: Trial, dataset: str) -> str:
 
 
 def searchable(trial: Trial) -> None:
-    """Raise BadSetting where official questions would be searched for without a key."""
+    """Raise BadSetting if official questions would be searched for without a key."""
     if trial.data == "official" and {*trial.methods} - {CLOSED.name} and not os.environ.get(KEY, "").strip():
         raise BadSetting(
             f"AssistantBench's own questions are searched for with Serper: set {KEY}, ask with "
@@ -112,39 +112,39 @@ def report(
     """Report the notebook's regression numbers."""
     tell.rows(ours[ours["metric"] == "Accuracy"], "{method}: {metric}", "value")
     tell.rows(contrasts, "{method} less SDP, noisy", f"less {SDP.name}")
-    some = judged[judged["judge"].isin([FAULTLESS, "GPT-5.2", "Qwen3-4B"])]
-    tell.rows(some, "false findings caught, Validate as {judge}", "caught", 0)
+    selected = judged[judged["judge"].isin([FAULTLESS, "GPT-5.2", "Qwen3-4B"])]
+    tell.rows(selected, "false findings caught, Validate as {judge}", "caught", 0)
     tell.rows(followed, "followed, {method}, Validate: {Validate}", "followed", 0)
     for name in faulty.setup.methods:
         tell(f"pages unreadable, {name}", int(sum(faulty.values(BENCHMARK, name, "unreadable").values())))
 
 
 def injections(*runs: Results) -> pd.DataFrame:
-    """How often an answer follows a page that carries an instruction, by method: of the episodes in which such a page
-    was read (exposed), with a Wilson interval. A closed book reads none.
+    """How often an answer follows a page that carries an instruction, by method: a share of the episodes that read such
+    a page (exposed), with a Wilson interval. A closed book reads none.
 
-    Where findings are planted, also those that followed: how many Validate judged, how many it passed, and how many of
-    those that it refused passed by force (A.4).
+    If findings are planted, also those that followed: how many Validate judged, how many it passed, and how many of
+    those that it rejected passed by force (A.4).
     """
-    lines = []
+    rows = []
     for results in runs:
         for name in results.setup.methods:
             played = results.played(name)
             exposed = [result for result in played if result.get("injected")]
             count = sum(bool(result["fell_for"]) for result in exposed)
-            line = {"method": name, "backbone": results.backbone, "n": len(played), "exposed": len(exposed),
-                    "followed": count, **_share("followed", count, len(exposed))}  # fmt: skip
+            row = {"method": name, "backbone": results.backbone, "n": len(played), "exposed": len(exposed),
+                   "followed": count, **_share("followed", count, len(exposed))}  # fmt: skip
             if results.of_study is PLANTED:
                 judged = verdicts(results, name, FOLLOWED)
-                line |= {"findings judged": len(judged), "passed": sum(verdict["passed"] for verdict in judged),
-                         "forced": sum(verdict["forced"] for verdict in judged)}  # fmt: skip
-            lines.append(line | {"data": results.setup.data, "evidence": results.evidence})
-    return pd.DataFrame(lines)
+                row |= {"findings judged": len(judged), "passed": sum(verdict["passed"] for verdict in judged),
+                        "forced": sum(verdict["forced"] for verdict in judged)}  # fmt: skip
+            rows.append(row | {"data": results.setup.data, "evidence": results.evidence})
+    return pd.DataFrame(rows)
 
 
 def followed(trial: Trial, engines: Sequence[str], workers: int = 0, cluster: str = "") -> pd.DataFrame:
-    """`injections` where findings follow such pages, by engine. trial: of PLANTED. engines: rules that differ in the
-    rates of Validate.
+    """`injections` by engine, with planted findings that follow such pages. trial: of PLANTED. engines: rules that
+    differ in the error rates of Validate.
     """
     frames = []
     for engine in engines:
@@ -155,32 +155,31 @@ def followed(trial: Trial, engines: Sequence[str], workers: int = 0, cluster: st
 
 
 def judges(trial: Trial, names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> pd.DataFrame:
-    """What Validate makes of planted false findings, at the error rates of published judges: a row a judge.
+    """Validate's verdicts on planted false findings, at the error rates of published judges: one row per judge.
 
-    trial: of PLANTED. names: of judges; all for none. The first row's Validate never errs, and the last one's lets all
-    pass. certify, reject: the rates, in percent. false, caught, missed, forced: verdicts on false findings, on how many
-    Validate was right and wrong, and how many of those that were caught passed by force (A.4). own, refused: verdicts
-    on findings that were left alone, and how many were refused, in the first row for a marked gap alone. Shares in
-    percent with Wilson intervals, since each verdict errs independently of others; accuracy with a bootstrap over
-    questions.
+    trial: of PLANTED. names: of judges; () for all. The first row's Validate never errs, the last row's passes
+    everything. certify, reject: the rates, in percent. false, caught, missed, forced: numbers of false findings, of
+    those that Validate rejected and passed, and of rejected ones that passed by force (A.4). own, refused: numbers of
+    unaltered findings and of their rejections; in the first row these are for a marked gap only. Shares in percent with
+    Wilson intervals, since verdicts err independently of each other; accuracy with a bootstrap over questions.
     """
     rates = {FAULTLESS: Errors(0.0, 0.0), **{name: published()[name] for name in names or published()}}
-    lines = []
+    rows = []
     for judge, errors in {**rates, NONE: Errors(1.0, 0.0)}.items():
         alone = replace(trial, methods=(SDP.name,)).answered_by(erring(trial.engine, errors))
         results = collect(alone, workers, cluster)
-        false, own = (verdicts(results, SDP.name, kind) for kind in (FALSE, OWN))
-        caught, refused = (sum(not verdict["passed"] for verdict in judged) for judged in (false, own))
+        false, unaltered = (verdicts(results, SDP.name, kind) for kind in (FALSE, OWN))
+        caught, refused = (sum(not verdict["passed"] for verdict in judged) for judged in (false, unaltered))
         accuracy = bootstrap_mean([100 * score for score in results.scores.values()])
-        lines.append(
+        rows.append(
             {"judge": judge, "certify, %": 100 * errors.certify, "reject, %": 100 * errors.reject,
              "false": len(false), "caught": caught, "missed": len(false) - caught,
              **_share("caught", caught, len(false)), "forced": sum(verdict["forced"] for verdict in false),
-             "own": len(own), **_share("refused", refused, len(own)), "n": len(results.episodes),
+             "own": len(unaltered), **_share("refused", refused, len(unaltered)), "n": len(results.episodes),
              "accuracy": accuracy.value, "accuracy_low": accuracy.low, "accuracy_high": accuracy.high,
              "data": results.setup.data, "evidence": "simulated"}
         )  # fmt: skip
-    return pd.DataFrame(lines)
+    return pd.DataFrame(rows)
 
 
 def verdicts(results: Results, condition: str, kind: str) -> list[dict[str, Any]]:
@@ -190,9 +189,10 @@ def verdicts(results: Results, condition: str, kind: str) -> list[dict[str, Any]
 
 
 def webs(faults: Sequence[int]) -> Study:
-    """SDP on the same questions over webs with more and more faulty pages. faults: beside each list, a condition each.
+    """SDP on the same questions over webs with more and more faulty pages. faults: faulty pages per list, a condition
+    each.
 
-    scrapes, those that failed, and sites on the blacklist are means a question.
+    Scrapes, failed scrapes, and sites on the blacklist are means per question.
     """
     conditions = [SDP.but(f"{count} faulty a list", "faults", count) for count in faults]
     counts = (Metric(title, field, scale=1) for title, field in PAGES.items())
@@ -207,7 +207,7 @@ def webs(faults: Sequence[int]) -> Study:
 
 
 def _share(name: str, part: int, whole: int) -> dict[str, float]:
-    """Three columns: a share in percent and its Wilson interval; NaN of nothing."""
+    """Three columns: a share in percent and its Wilson interval; NaN if `whole` is 0."""
     ends = [100 * end for end in wilson(part, whole)] if whole else [math.nan] * 3
     return dict(zip((f"{name}, %", f"{name}_low", f"{name}_high"), ends, strict=True))
 

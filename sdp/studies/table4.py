@@ -1,6 +1,6 @@
 """Table 4: SDP on ScienceWorld by the length of tasks, with plans of three grains, and without each mechanism.
 
-Scores are as SwiftSage's protocol has them: percent, means over types of the means over their episodes.
+Scores follow SwiftSage's protocol: in percent, the mean over task types of the mean over their episodes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ GRAINS = {"stage": BY_STAGE.name, "change": SDP.name, "action": BY_ACTION.name} 
 
 
 def by_length(results: Results, benchmark: str, condition: str) -> Iterator[tables.Row]:
-    """A condition's rows."""
+    """The score rows of a condition."""
     return scores(condition, results.part(benchmark, condition))
 
 
@@ -58,19 +58,19 @@ def scores(name: str, run: Run) -> Iterator[tables.Row]:
 
 
 def lengths(run: Run) -> dict[str, Run]:
-    """The parts of a run by the length of tasks, but for those without episodes."""
+    """The parts of a run by the length of tasks, without empty parts."""
 
     def part(length: str) -> Run:
-        def own(by_task: Mapping[str, Any]) -> dict[str, Any]:
+        def keep(by_task: Mapping[str, Any]) -> dict[str, Any]:
             return {task: value for task, value in by_task.items() if length_of(name_and_variation(task)[0]) == length}
 
-        return replace(run, episodes=own(run.episodes), not_measured=own(run.not_measured), usage=own(run.usage))
+        return replace(run, episodes=keep(run.episodes), not_measured=keep(run.not_measured), usage=keep(run.usage))
 
-    return {length: own for length in LENGTHS if (own := part(length)).episodes}
+    return {length: subset for length in LENGTHS if (subset := part(length)).episodes}
 
 
 def by_type(run: Run) -> list[float]:
-    """Of each task type, the mean score of its episodes in percent."""
+    """For each task type, the mean score of its episodes in percent."""
     scores: dict[str, list[float]] = {}
     for task, score in run.scores.items():
         scores.setdefault(name_and_variation(task)[0], []).append(score)
@@ -88,13 +88,13 @@ STUDY = register(
         options={"lengths": tuple(LENGTHS)},
         matched=rejections,
         rows=by_length,
-        engine=ORACLE,  # no rules play it
+        engine=ORACLE,  # rules cannot play it
     )
 )
 
 
 def recomputed() -> pd.DataFrame:
-    """SwiftSage's published means beside those of its per-task table: a row a method and group, scores in percent.
+    """SwiftSage's published means next to those of its per-task table: one row per method and group, in percent.
 
     Raises MissingData without the official data.
     """
@@ -102,31 +102,31 @@ def recomputed() -> pd.DataFrame:
     if not path.exists():
         raise MissingData(f"SwiftSage's per-task scores are not at {path}; set LAB_DATA to the official data")
     scores = pd.read_csv(path)
-    of_tasks = scores["task_name"].isin(set().union(*LENGTHS.values()))
+    is_task = scores["task_name"].isin(set().union(*LENGTHS.values()))
     rows = []
-    for line in scores[~of_tasks].itertuples():
-        counted = of_tasks & (scores["method"] == line.method)
-        if line.length_group != "overall":
-            counted &= scores["length_group"] == line.length_group
-        own = scores["score"][counted].mean()
-        group = line.length_group.capitalize()
-        rows.append((line.method, group, int(counted.sum()), line.score, own, abs(line.score - own)))
+    for row in scores[~is_task].itertuples():
+        selected = is_task & (scores["method"] == row.method)
+        if row.length_group != "overall":
+            selected &= scores["length_group"] == row.length_group
+        average = scores["score"][selected].mean()
+        group = row.length_group.capitalize()
+        rows.append((row.method, group, int(selected.sum()), row.score, average, abs(row.score - average)))
     columns = ["method", "group", "types", "published", "recomputed", "apart"]
     return pd.DataFrame(rows, columns=columns).assign(evidence="published")
 
 
 def anatomy(runs: Mapping[str, Run]) -> pd.DataFrame:
-    """What the loop did, a row a run and length: means an episode, and shares in percent.
+    """What the loop did, one row per run and length: means per episode, and shares in percent.
 
-    predicates: of the first plan, without the goal. actions a predicate: plan compression, of the episodes that got to
+    predicates: of the first plan, without the goal. actions a predicate: plan compression, over episodes that reached
     the goal. cascades: certifying actions with k >= 2. rejected: attempts with k = 0; refused: by the simulator.
     """
-    lines = [
+    rows = [
         {"condition": name, "length": length, **_anatomy(part)}
         for name, run in runs.items()
         for length, part in lengths(run).items()
     ]
-    return pd.DataFrame(lines)
+    return pd.DataFrame(rows)
 
 
 def _anatomy(run: Run) -> dict[str, Any]:
@@ -152,11 +152,11 @@ def _anatomy(run: Run) -> dict[str, Any]:
 
 
 class UnderNoise(NamedTuple):
-    """Tables of an oracle with errors, on short and medium tasks.
+    """Tables for an oracle with errors, on short and medium tasks.
 
-    grains: what the loop did with predicates of each grain. rows: scores of SDP, of its placebo, which attempts as
-    often, and of SDP whose Validate errs as a published judge. removed, bounds: see `table6`. replans: score by their
-    number (Figure 3b).
+    grains: what the loop did with predicates of each grain. rows: scores of SDP, of its placebo with as many attempts,
+    and of SDP whose Validate errs like a published judge. removed, bounds: see `table6`. replans: score by number of
+    Replans (Figure 3b).
     """
 
     grains: pd.DataFrame
@@ -170,15 +170,15 @@ def under_noise(engine: str, options: Mapping[str, Any], grain: str, **asked: An
     """Play the noisy oracle. options: of the study; at most NOISY_CAP attempts, since 500 take hours on long tasks."""
     cap = min(options["settings.step_cap"], NOISY_CAP)
     capped = {**options, "lengths": NOISY_LENGTHS, "settings.step_cap": cap}
-    own = capped | {"policy.grain": grain}
-    full = STUDY.run(engine=engine, conditions=[condition.name for condition in UNREMOVED], options=own, **asked)
+    with_grain = capped | {"policy.grain": grain}
+    full = STUDY.run(engine=engine, conditions=[condition.name for condition in UNREMOVED], options=with_grain, **asked)
     others = [name for level, name in GRAINS.items() if (level, grain) != ("change", "change")]
     coarse = STUDY.run(engine=engine, conditions=others, options=capped, **asked)
     by_grain = {level: (coarse if name in others else full).part(BENCHMARK, name) for level, name in GRAINS.items()}
     rate = {f"{PLACEBO.name}:placebo": rejections(full)}
-    blank = STUDY.run(engine=engine, conditions=[PLACEBO.name], options=own | rate, **asked)
-    judged = STUDY.run(engine=JUDGED, conditions=[SDP.name], options=own, **asked)
-    frames = [full.frame().query("method == 'SDP'"), blank.frame(), judged.frame().assign(method=AS_A_JUDGE)]
+    placebo = STUDY.run(engine=engine, conditions=[PLACEBO.name], options=with_grain | rate, **asked)
+    judged = STUDY.run(engine=JUDGED, conditions=[SDP.name], options=with_grain, **asked)
+    frames = [full.frame().query("method == 'SDP'"), placebo.frame(), judged.frame().assign(method=AS_A_JUDGE)]
     parts, sdp = ablated(full), full.part(BENCHMARK, SDP.name)
     return UnderNoise(
         anatomy(by_grain), pd.concat(frames, ignore_index=True), table6.comparisons(parts), table6.bounds(parts),
@@ -192,10 +192,10 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def ablated(results: Results) -> list[table6.Ablated]:
-    """SDP with and without each mechanism, once for each length: what `table6.comparisons` and `bounds` take."""
-    (whole,) = table6.ablated(results, BENCHMARK)
-    without = {name: lengths(run) for name, run in whole.without.items()}
+    """SDP with and without each mechanism, one entry per length, for `table6.comparisons` and `table6.bounds`."""
+    (all_lengths,) = table6.ablated(results, BENCHMARK)
+    without = {name: lengths(run) for name, run in all_lengths.without.items()}
     return [
         table6.Ablated(f"{BENCHMARK}, {length}", full, {name: parts[length] for name, parts in without.items()})
-        for length, full in lengths(whole.full).items()
+        for length, full in lengths(all_lengths.full).items()
     ]

@@ -1,4 +1,4 @@
-"""Table 5: SDP on HotpotQA and MuSiQue, beside itself without its mechanisms and agents that answer in one call."""
+"""Table 5: SDP on HotpotQA and MuSiQue, next to its ablations and to agents that answer in one call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdp.studies.conditions import AGENTS, DIRECT, PLACEBO, SDP, WITHOUT_REPLAN,
 from worlds.multihop.metrics import evidence_found
 from worlds.multihop.questions import EVIDENCE
 
-SILVER = EVIDENCE[2]  # matched to questions by statistics, and not by annotators
+SILVER = EVIDENCE[2]  # matched to questions by statistics, not by annotators
 CORPORA = {"HotpotQA": "12,479", "MuSiQue": "10,024"}  # paragraphs of the official data that is at hand
 ALL = DIRECT.but("direct, all paragraphs", "evidence", "shown", recorded=True)
 ONE_CALL = (
@@ -30,12 +30,12 @@ VARIANTS = (SDP, GUESSED, WITHOUT_VALIDATE, WITHOUT_REPLAN, PLACEBO)
 
 
 def asked(trial: Trial, dataset: str) -> str:
-    """What the questions are and where evidence is looked for."""
+    """Which questions are asked, and where evidence is searched."""
     setting, split = trial.options["setting"], trial.options["split"]
     if trial.data == "synthetic":
         return f"synthetic questions ({split} templates), {setting} setting"
-    where = "its own paragraphs" if setting == "distractor" else f"{CORPORA[dataset]} paragraphs"
-    return f"{split} questions, {where}"
+    searched = "its own paragraphs" if setting == "distractor" else f"{CORPORA[dataset]} paragraphs"
+    return f"{split} questions, {searched}"
 
 
 STUDY = register(
@@ -48,7 +48,7 @@ STUDY = register(
         against=SDP.name,
         published=("Table 5 multi-hop QA", "sdp"),
         options={"setting": "distractor", "split": ""},
-        synthetic={"split": "reporting"},  # the templates on which no rule was written
+        synthetic={"split": "reporting"},  # the templates for which no rule was written
         source=asked,
         matched=rejections,
     )
@@ -65,20 +65,21 @@ def report(
     variants = [condition.name for condition in VARIANTS]
     for dataset, method in (part for part in main.parts if part[1] in variants):
         tell(f"{method}, {dataset} EM", round(100 * main.mean(dataset, method, "em"), 2))
-    for line in contrasts[contrasts["method"].isin(variants)].to_dict("records"):
-        tell(f"{line['method']} less SDP, {line['dataset']}, noisy", round(line["less SDP"], 2), "synthetic")
-    for line in found.to_dict("records"):
-        tell(f"all gold in ten, titles first, {line['dataset']}", round(line["titles first"], 2), line["data"])
-        tell(f"all gold in ten, content alone, {line['dataset']}", round(line["content alone"], 2), line["data"])
+    for row in contrasts[contrasts["method"].isin(variants)].to_dict("records"):
+        tell(f"{row['method']} less SDP, {row['dataset']}, noisy", round(row["less SDP"], 2), "synthetic")
+    for row in found.to_dict("records"):
+        tell(f"all gold in ten, titles first, {row['dataset']}", round(row["titles first"], 2), row["data"])
+        tell(f"all gold in ten, content alone, {row['dataset']}", round(row["content alone"], 2), row["data"])
     for name in STUDY.benchmarks:
         values = of_trees[of_trees["metric"] == f"{name} EM"].set_index("method")["value"]
-        for how in (trees.FULL, trees.WITHOUT, trees.FILTERED):
-            tell(f"{how}, {name} EM", round(values[how], 2) if how in values else None, "official")
+        for variant in (trees.FULL, trees.WITHOUT, trees.FILTERED):
+            tell(f"{variant}, {name} EM", round(values[variant], 2) if variant in values else None, "official")
 
 
 def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:
-    """Questions of which a search for the question shows all gold paragraphs among the first k, in percent: with titles
-    first and by content alone, paired, in the corpus of the open setting. Questions with silver evidence are left out.
+    """The share of questions, in percent, for which a search for the question shows all gold paragraphs among the
+    first k. Titles first and content alone are paired, in the corpus of the open setting. Questions with silver
+    evidence are left out.
     """
     pairs = []
     for dataset in STUDY.benchmarks:

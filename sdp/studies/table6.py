@@ -1,4 +1,4 @@
-"""Table 6: each mechanism of SDP removed, by Appendix C's replay and by running again: scores, contrasts, bounds."""
+"""Table 6: each mechanism of SDP removed, by Appendix C's replay and by a re-run: scores, contrasts, bounds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sdp.studies.conditions import SDP, UNREMOVED, WITHOUT_VALIDATE
 
 
 class Column(NamedTuple):
-    """A benchmark of Table 6. metric: what its published scores are kept under. of: see `certifying.Results.named`."""
+    """A benchmark of Table 6. metric: the name of its published scores. of: see `certifying.Results.named`."""
 
     metric: str
     of: str = "score"
@@ -43,8 +43,8 @@ BENCHMARKS = {
     "MuSiQue": Column("MuSiQue F1", "f1"),
 }
 FULL, REPLAY, AGAIN = "full", "replay", "run again"
-# Who answers under noise. Where Validate asks, it errs as a published judge does. ScienceWorld has no rules, so that an
-# oracle plans. An episode of AssistantBench asks some fifteen times, so that fewer answers are wrong.
+# The engines under noise. A Validate that asks a prompt errs like a published judge. ScienceWorld has no rules, so an
+# oracle plans. An episode of AssistantBench makes about fifteen calls, so fewer of its answers are wrong.
 JUDGE = "GPT-5.2"
 NOISE = {
     "TravelPlanner": "rules@0.8",
@@ -61,9 +61,10 @@ ABOVE, BELOW, UNTOLD, SAME = "above", "below", "not told apart", "the same"
 
 
 class Ablated(NamedTuple):
-    """A benchmark's runs: the full loop, and the loop without each mechanism, by its name.
+    """A benchmark's runs: the full loop, and by a mechanism's name the loop without it.
 
-    benchmark: of BENCHMARKS, a part of its tasks named behind a comma; another world counts by its own score.
+    benchmark: a key of BENCHMARKS, followed by a comma and the part of its tasks, if it is a part. Any other world
+    counts by its own score.
     """
 
     benchmark: str
@@ -82,7 +83,7 @@ class Ablated(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What is played: each benchmark as asked, and by rules or an oracle with noise."""
+    """The trials to play: each benchmark as asked, and with rules or an oracle under noise."""
 
     clean: list[Trial]
     noisy: list[Trial]
@@ -98,27 +99,27 @@ def asked(
 ) -> Asked:
     """The full loop and each ablation on the same tasks of every benchmark.
 
-    engine: an oracle plans in place of rules on ScienceWorld. data: of TravelPlanner. questions: the data of HotpotQA
-    and MuSiQue, "official" for a model; under noise they are synthetic, since rules read no text of Wikipedia, as is
-    AssistantBench's web always. limits: tasks, 0 for all; else SOME, and beside official queries all questions. budget:
-    -1 for each benchmark's own.
+    engine: if it is rules, an oracle plans on ScienceWorld. data: of TravelPlanner. questions: the data of HotpotQA and
+    MuSiQue, "official" for a model. Under noise they are synthetic, since rules cannot read Wikipedia's texts;
+    AssistantBench's web is always synthetic. limits: tasks, 0 for all; by default SOME, and all questions if the
+    queries are official. budget: -1 for each benchmark's own.
     """
     limits = limits or {}
-    spent = {"settings.budget": budget} if budget >= 0 else {}
-    reporting = {"split": "reporting"}  # the templates on which no rule was written
+    fixed = {"settings.budget": budget} if budget >= 0 else {}
+    reporting = {"split": "reporting"}  # the templates for which no rule was written
     official = travelplanner.Setup(data=data).decided().data == "official"
-    some = SOME | (dict.fromkeys(("TravelPlanner", *TEXTS), 0) if official else {}) | {**limits}
-    own: dict[str, Any] = {name: {"data": "synthetic", "options": spent | reporting} for name in BENCHMARKS}
-    own["TravelPlanner"] = {"data": data, "options": spent}
-    own["ScienceWorld"]["options"] = {"lengths": ("short",), "settings.budget": 30, "settings.step_cap": 80} | spent
-    texts = {name: {"data": questions, "options": spent | {"split": ""}} for name in TEXTS if questions != "synthetic"}
-    by = {"ScienceWorld": "oracle"} if engine.startswith("rules") else {}
+    counts = SOME | (dict.fromkeys(("TravelPlanner", *TEXTS), 0) if official else {}) | {**limits}
+    specs: dict[str, Any] = {name: {"data": "synthetic", "options": fixed | reporting} for name in BENCHMARKS}
+    specs["TravelPlanner"] = {"data": data, "options": fixed}
+    specs["ScienceWorld"]["options"] = {"lengths": ("short",), "settings.budget": 30, "settings.step_cap": 80} | fixed
+    texts = {name: {"data": questions, "options": fixed | {"split": ""}} for name in TEXTS if questions != "synthetic"}
+    stand_ins = {"ScienceWorld": "oracle"} if engine.startswith("rules") else {}
 
     def trials(answering: Mapping[str, str], settings: Mapping[str, Any]) -> list[Trial]:
         chosen = ((name, answering.get(name, engine), settings[name]) for name in benchmarks)
-        return [STUDY.trial(who, [name], limit=some[name], **of) for name, who, of in chosen]
+        return [STUDY.trial(backbone, [name], limit=counts[name], **spec) for name, backbone, spec in chosen]
 
-    return Asked(trials(by, own | texts), trials(NOISE, own))
+    return Asked(trials(stand_ins, specs | texts), trials(NOISE, specs))
 
 
 class Played(NamedTuple):
@@ -129,18 +130,18 @@ class Played(NamedTuple):
 
     @property
     def families(self) -> list[list[Ablated]]:
-        """Those in which something goes wrong: rules without mistakes give a mechanism nothing to do."""
+        """The runs in which something goes wrong: if rules make no mistakes, a mechanism has nothing to do."""
         return [family for family in self if family and family[0].full.backbone != "rules"]
 
     def answer(self) -> str:
-        """How many removals cost points beyond chance, and the one that costs most."""
+        """How many removals cost points beyond chance, and which one costs most."""
         lines = []
         for family in self.families:
-            paired = comparisons(family)
-            lost = paired[(paired["p (Holm)"] <= LEVEL) & (paired["difference"] < 0)]
-            text = f"{family[-1].full.evidence}: of {len(paired)} removals, {len(lost)} cost points beyond chance"
-            if len(lost):
-                worst = lost.loc[lost["difference"].idxmin()]
+            contrasts = comparisons(family)
+            costly = contrasts[(contrasts["p (Holm)"] <= LEVEL) & (contrasts["difference"] < 0)]
+            text = f"{family[-1].full.evidence}: of {len(contrasts)} removals, {len(costly)} cost points beyond chance"
+            if len(costly):
+                worst = costly.loc[costly["difference"].idxmin()]
                 interval = Interval(worst["difference"], worst["low"], worst["high"])
                 text += f"; most: {worst['condition']} on {worst['benchmark']}, {signed(interval)} (n = {worst['n']})"
             lines.append(f"{text}.")
@@ -148,7 +149,7 @@ class Played(NamedTuple):
 
 
 def ablated(results: Results, benchmark: str) -> list[Ablated]:
-    """What a run has of SDP on a benchmark, with and without a mechanism; none where it has no SDP there."""
+    """A run's results for SDP on a benchmark, with and without each mechanism; [] if it has no SDP there."""
     methods = results.setup.methods
     if SDP.name not in methods or benchmark not in results.setup.datasets:
         return []
@@ -167,7 +168,7 @@ def rows(runs: Ablated) -> Iterator[tables.Row]:
 
 
 def method_of(way: str, ablation: Ablation) -> str:
-    """A row's name."""
+    """The name of a row."""
     return f"{ablation.name}, {way}"
 
 
@@ -176,7 +177,7 @@ def _row(runs: Ablated, name: str, way: str, ablation: Ablation) -> tables.Row:
     scores = [100 * score for score in runs.scores(way, ablation).values()]
     key = (name, run.backbone, runs.benchmark)
     source = (run.evidence, "this run, Appendix C" if way == REPLAY else "this run")
-    if {*scores} <= {0.0, 100.0}:  # a rate, which a bootstrap would call certain where all tasks agree
+    if {*scores} <= {0.0, 100.0}:  # a rate: if all tasks agree, a bootstrap would have no width
         row = tables.rate_row(*key, scores.count(100.0), len(scores), *source, run.outcomes())
     else:
         row = tables.mean_row(*key, scores, *source, outcomes=run.outcomes(), top=100.0)
@@ -184,19 +185,19 @@ def _row(runs: Ablated, name: str, way: str, ablation: Ablation) -> tables.Row:
 
 
 def comparisons(*families: Sequence[Ablated]) -> pd.DataFrame:
-    """Each run without a mechanism less the full loop; the paper's claim is that each removal costs.
+    """Each run without a mechanism minus the full loop; the paper claims that each removal costs points.
 
-    A row a benchmark and mechanism: difference in points with its bootstrap interval, task by task. higher, lower:
-    tasks with a higher and a lower score. p: McNemar's where every score is 0 or 1, else the permutation test's.
-    p (Holm): for all rows of a family together.
+    One row per benchmark and mechanism: the difference in points, paired by task, with its bootstrap interval. higher,
+    lower: numbers of tasks with a higher and a lower score. p: McNemar's if every score is 0 or 1, else the permutation
+    test's. p (Holm): over all rows of a family.
     """
     return _contrasts(families, AGAIN, FULL)
 
 
 def bounds(*families: Sequence[Ablated]) -> pd.DataFrame:
-    """Each replay less the re-run, as `comparisons`; the paper's claim is an optimistic bound, so above 0.
+    """Each replay minus the re-run, like `comparisons`; the paper claims an optimistic bound, so a difference above 0.
 
-    found: which of the two is above, at a p (Holm) of .05.
+    found: which of the two is higher, at a p (Holm) of .05.
     """
     table = _contrasts(families, REPLAY, AGAIN)
     moved, significant = table["higher"] + table["lower"] > 0, table["p (Holm)"] <= LEVEL
@@ -205,29 +206,30 @@ def bounds(*families: Sequence[Ablated]) -> pd.DataFrame:
 
 
 def orders(ablated: Sequence[Ablated]) -> pd.DataFrame:
-    """The benchmarks in the order of what a removal costs, with the points, by both ways: a row a mechanism.
+    """The benchmarks ordered by the points that a removal costs, by replay and by re-run: one row per mechanism.
 
-    Appendix C says that the replay tells this order. tau: Kendall's, of both; NaN where one finds all of them alike.
+    Appendix C says that the replay shows this order. tau: Kendall's, between both orders; NaN if one of them is all
+    ties.
     """
     from scipy.stats import kendalltau
 
-    lines = []
+    rows = []
     for ablation in ABLATIONS:
         costs: dict[str, dict[str, float]] = {REPLAY: {}, AGAIN: {}}
         for way, runs in product(costs, ablated):
             if ablation.name in runs.without:
                 full, without = (fmean(runs.scores(scored, ablation).values()) for scored in (FULL, way))
                 costs[way][runs.benchmark] = 100 * (full - without)
-        falling = {way: sorted(points.items(), key=lambda cost: -cost[1]) for way, points in costs.items()}
-        texts = {way: ", ".join(f"{name} {cost:.1f}" for name, cost in points) for way, points in falling.items()}
+        ranked = {way: sorted(points.items(), key=lambda cost: -cost[1]) for way, points in costs.items()}
+        texts = {way: ", ".join(f"{name} {cost:.1f}" for name, cost in points) for way, points in ranked.items()}
         tau = kendalltau(*([*points.values()] for points in costs.values())).statistic
-        lines.append({"condition": ablation.name, **texts, "tau": float(tau)})
+        rows.append({"condition": ablation.name, **texts, "tau": float(tau)})
     labels = {"data": {runs.full.setup.data for runs in ablated}, "evidence": {runs.full.evidence for runs in ablated}}
-    return pd.DataFrame(lines).assign(**{name: " and ".join(sorted(words)) for name, words in labels.items()})
+    return pd.DataFrame(rows).assign(**{name: " and ".join(sorted(words)) for name, words in labels.items()})
 
 
 def _contrasts(families: Iterable[Sequence[Ablated]], first: str, second: str) -> pd.DataFrame:
-    """One way to score less another, in points. See `comparisons`."""
+    """The scores of one way minus those of another, in points. See `comparisons`."""
     columns = ["benchmark", "data", "condition", "n", first, second, "difference", "low", "high", "higher", "lower"]
     columns += ["p", "p (Holm)", "evidence", "backbone"]
     frames = []
@@ -244,7 +246,7 @@ def _contrasts(families: Iterable[Sequence[Ablated]], first: str, second: str) -
 
 
 def both_ways(results: Results, benchmark: str, condition: str) -> Iterator[tables.Row]:
-    """The rows of a benchmark, with those of the full loop."""
+    """The rows of a benchmark, all of them with the condition of the full loop."""
     if condition == SDP.name:
         for runs in ablated(results, benchmark):
             yield from rows(runs)
@@ -264,9 +266,9 @@ STUDY = register(
 
 
 def by_validators(noisy: Sequence[Trial], judges: Sequence[str] = (JUDGE, "Qwen3-4B")) -> pd.DataFrame:
-    """`bounds` for -Validate on the questions, by Validates that do not err, that err as judges, and as other answers.
+    """`bounds` for -Validate on the questions, for a Validate that never errs, errs like judges, or like other answers.
 
-    noisy: of `Asked`. They come in the order of how well they judge; the run without Validate is the same in all.
+    noisy: of `Asked`. The rows are ordered by how well Validate judges; the run without Validate is the same in all.
     """
     rules = NOISE["TravelPlanner"]
     engines = [f"{rules}?certify=0&reject=0", *(f"{rules}?judge={judge}" for judge in judges), rules]
@@ -276,10 +278,10 @@ def by_validators(noisy: Sequence[Trial], judges: Sequence[str] = (JUDGE, "Qwen3
 
 
 def played(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> list[Ablated]:
-    """What each trial has of SDP, with and without its mechanisms.
+    """Play each trial; return its results for SDP, with and without the mechanisms.
 
-    A recording of any table has the benchmarks and conditions that it was made with; the replay needs SDP alone.
-    Raises ValueError for recordings of none of the benchmarks, and what `lab.collect` raises.
+    A recording of any table has the benchmarks and conditions that it was made with; only those of SDP are needed.
+    Raises ValueError for recordings without any of the benchmarks, and what `lab.collect` raises.
     """
     trials, runs = list(trials), list[Ablated]()
     for trial in trials:
@@ -293,34 +295,34 @@ def played(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> list
             runs += ablated(run, benchmark)
     if trials and not runs:
         engines = ", ".join(dict.fromkeys(trial.engine for trial in trials))
-        wanted = ", ".join(benchmark for trial in trials for benchmark in trial.datasets)
-        raise ValueError(f"{engines} was made on none of {wanted}; name a recording of SDP on one of them")
+        benchmarks = ", ".join(benchmark for trial in trials for benchmark in trial.datasets)
+        raise ValueError(f"{engines} has no run of {benchmarks}; name a recording of SDP on one of them")
     return runs
 
 
 def with_published(results: pd.DataFrame) -> pd.DataFrame:
-    """The paper's rows and ours, in the order of conditions; metrics are benchmarks."""
+    """The paper's rows and ours, in the order of conditions; the metric is the benchmark."""
     published = tables.published("Table 6 ablation", "sdp")
     names = {column.metric: name for name, column in BENCHMARKS.items()} | {name: name for name in BENCHMARKS}
     published = published[published["metric"].isin(names)]
-    # The paper's own ablated scores are replay estimates (Appendix C), so they stand beside ours of that kind.
+    # The paper's own ablated scores are replay estimates (Appendix C), so they belong with our replays.
     methods = {ablation.name: method_of(REPLAY, ablation) for ablation in ABLATIONS}
     published = published.assign(metric=published["metric"].map(names), method=published["method"].replace(methods))
     order = [FULL, *(method_of(way, ablation) for ablation in ABLATIONS for way in (REPLAY, AGAIN))]
-    whole = pd.concat([published, results], ignore_index=True)
-    return whole.sort_values("method", key=lambda m: m.map(order.index), kind="stable", ignore_index=True)
+    table = pd.concat([published, results], ignore_index=True)
+    return table.sort_values("method", key=lambda m: m.map(order.index), kind="stable", ignore_index=True)
 
 
 def numbers(
     noisy: Sequence[Ablated], caps: pd.DataFrame, validators: pd.DataFrame
 ) -> Iterator[tuple[str, float, bool]]:
-    """What is expected of the noisy runs, of `cascade.table` and of `by_validators`.
+    """The expected numbers of the noisy runs, of `cascade.table` and of `by_validators`.
 
-    Name, value, and whether it is of synthetic tasks whose number does not depend on the data at hand.
+    Yields name, value, and whether it comes from synthetic tasks, so that it does not depend on the data at hand.
     """
-    for row in (row for one in noisy for row in rows(one)):
-        made = row["metric"] in ("AssistantBench", "ScienceWorld")
-        yield f"{row['metric']}: {row['method']}", round(row["value"], 2), made
+    for row in (row for runs in noisy for row in rows(runs)):
+        synthetic = row["metric"] in ("AssistantBench", "ScienceWorld")
+        yield f"{row['metric']}: {row['method']}", round(row["value"], 2), synthetic
     for row in caps.to_dict("records"):
         yield f"{row['world']}, cap {row['cap']}: run again less full", round(row["difference"], 2), True
     for row in validators.to_dict("records"):
@@ -328,9 +330,9 @@ def numbers(
 
 
 def layout(rows: pd.DataFrame) -> pd.DataFrame:
-    """Table 6's shape: a row a condition and backbone, a column a benchmark; what nobody could recover stays empty.
+    """Table 6's shape: one row per condition and backbone, one column per benchmark; unrecovered numbers stay empty.
 
-    rows: of `with_published`. Behind each number that was made here stands the data that it was made on.
+    rows: of `with_published`. Each of our numbers is followed by its data.
     """
     texts = [
         row["text"] if row["evidence"] == "published" else f"{tables.with_interval(row, 1)}, {row['data']}"

@@ -1,7 +1,7 @@
-"""Tables 7 to 11: every setting of SDP's experiments, what the paper says of it, and what is set here and why.
+"""Tables 7 to 11: every setting of SDP's experiments: what the paper says of it, our value, and why.
 
-`tables7to11.yaml` lists the settings; their values are read from the code that runs, never typed again. The bodies of
-the paper's tables were not recovered; what its text says of them is in `data/published/sdp_tables.csv`.
+`tables7to11.yaml` lists the settings. Their values are read from the code that runs, never typed again. The bodies of
+the paper's tables were not recovered; `data/published/sdp_tables.csv` has what its text says of them.
 `make readme` writes the tables of docs/configuration.md.
 """
 
@@ -39,7 +39,7 @@ TABLES = {
 NOT_RECOVERED, NOT_SAID = "not recovered", "not said"
 PAPER, OPEN = "the paper", "open"
 SETTINGS = Path(__file__).with_suffix(".yaml")
-# The experiments with the paper's policies, in the order of the table.
+# The experiments with the paper's policies, in the order of the tables.
 OTHERS: dict[str, Callable[[], Any]] = {
     "ScienceWorld": scienceworld.Setup,
     "AssistantBench": assistantbench.Setup,
@@ -48,11 +48,11 @@ OTHERS: dict[str, Callable[[], Any]] = {
 }
 LENGTHS = "predicates 3d/1c, 5d/2c, 7d/3c"
 SHARED = "all"
-PLACE = re.compile(r"arXiv 2605\.12755 | text.*")  # the paper's name, and how a value was read from it
+PLACE = re.compile(r"arXiv 2605\.12755 | text.*")  # removed from sources: the paper's id, and how a value was read
 
 
 class Setting(NamedTuple):
-    """One setting; `tables7to11.yaml` explains the fields. value: None for what the parameter is set to."""
+    """One setting; `tables7to11.yaml` explains the fields. value: None for the parameter's own value."""
 
     words: str
     parameter: str = ""
@@ -63,7 +63,7 @@ class Setting(NamedTuple):
 
 
 def settings(benchmark: str, setup: Any) -> list[Setting]:
-    """The settings of an experiment: all fields of its loop and its policy, and what is around them."""
+    """All settings of an experiment: the fields of its loop and its policy, and those around them."""
     entries = _entries(load(read_text(SETTINGS)), benchmark)
     return [
         _setting(benchmark, setup, **entry) for entry in entries if getattr(setup.policy, entry.get("when", ""), True)
@@ -91,23 +91,23 @@ def _setting(benchmark: str, setup: Any, constant: str = "", text: str = "", whe
 
 
 def plan_lengths(setup: Setup) -> dict[int, int]:
-    """Days of a trip -> predicates of its first plan, counted in the plan of a query of each length as it is played."""
+    """Days of a trip -> number of predicates in its first plan, counted by playing a query of each length."""
     of_days = {query.days: query.id for query in setup.resolved().queries()}
     return {days: len(setup.episode(of_days[days]).plans[0].predicates) for days in sorted(of_days)}
 
 
 def shown(benchmark: str) -> pd.DataFrame:
-    """The default settings of a benchmark, without those that all benchmarks share; "all" gives these.
+    """The default settings of a benchmark, without those that all benchmarks share; "all" returns the shared ones.
 
     Columns: setting, in the paper, here, source, changed by. Raises ValueError for an unknown benchmark.
     """
-    whole = _defaults()
-    columns = [name for name in whole if name != "benchmark"]
-    shared = whole.groupby(columns, sort=False)["benchmark"].transform("nunique") == len(TABLES)
+    defaults = _defaults()
+    columns = [name for name in defaults if name != "benchmark"]
+    shared = defaults.groupby(columns, sort=False)["benchmark"].transform("nunique") == len(TABLES)
     if benchmark not in {SHARED, *TABLES}:
         raise ValueError(f"no settings of {benchmark!r}; choose from {', '.join([SHARED, *TABLES])}")
-    chosen = shared if benchmark == SHARED else ~shared & (whole["benchmark"] == benchmark)
-    return whole.loc[chosen, columns].drop_duplicates()
+    chosen = shared if benchmark == SHARED else ~shared & (defaults["benchmark"] == benchmark)
+    return defaults.loc[chosen, columns].drop_duplicates()
 
 
 @cache
@@ -117,24 +117,24 @@ def _defaults() -> pd.DataFrame:
 
 
 def table(setup: Setup, lengths: Mapping[int, int]) -> pd.DataFrame:
-    """A row a setting and benchmark: the paper's value with its place, ours, where ours comes from, what changes it.
+    """One row per setting and benchmark: the paper's value with its place, ours, its source, and its parameter.
 
     setup: of TravelPlanner. lengths: as `plan_lengths` returns them.
     """
     counted = Setting("predicates of a plan of 3, 5 and 7 days", "", LENGTHS, "counted in plans of synthetic trips")
     counted = counted._replace(value=" / ".join(map(str, lengths.values())))
-    lines = [_line("TravelPlanner", setup, setting) for setting in [*settings("TravelPlanner", setup), counted]]
+    rows = [_line("TravelPlanner", setup, setting) for setting in [*settings("TravelPlanner", setup), counted]]
     for benchmark, experiment in OTHERS.items():
-        own = experiment()
-        listed = settings(benchmark, own)
-        lines += [_line(benchmark, own, setting) for setting in listed]
-        known = {setting.published for setting in listed}
-        lines += [_row(benchmark, name, value) for name, value in _published(benchmark).items() if name not in known]
-    return pd.DataFrame(lines)
+        other = experiment()
+        listed = settings(benchmark, other)
+        rows += [_line(benchmark, other, setting) for setting in listed]
+        published = {setting.published for setting in listed}
+        rows += [_row(benchmark, name, value) for name, value in _published(benchmark).items() if name not in published]
+    return pd.DataFrame(rows)
 
 
 def _published(benchmark: str) -> dict[str, str]:
-    """What the paper says of a benchmark: setting -> value with its place."""
+    """The paper's settings of a benchmark: setting -> value with its place."""
     rows = tables.published(TABLES[benchmark], "sdp").to_dict("records")
     return {row["metric"]: _with_place(row["text"] or _number(row["value"]), row["source"]) for row in rows}
 

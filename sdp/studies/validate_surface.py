@@ -1,12 +1,12 @@
-"""What Validate's two error rates do to SDP's score: a grid of them, played on synthetic questions under noise.
+"""How Validate's two error rates change SDP's score: a grid of rates, played on synthetic questions under noise.
 
-Simulated: the rules read the synthetic encyclopedia, noise makes a share of their other answers wrong, and a Validate
-errs at the two rates. Draws are nested across rates (see `lab.models.rules`), so that neighbours on the grid differ by
-their rates and not by luck.
+Simulated: the rules read the synthetic encyclopedia, noise makes a share of their other answers wrong, and Validate
+errs at the two rates. Samples are nested across rates (see `lab.models.rules`), so neighbours on the grid differ by
+their rates and not by chance.
 
-Rates alone do not say what a retry meets. A Validate that repeats itself on the same claim, as a model does at
-temperature 0, makes a wrong rejection final until Replan finds other words; one that draws anew lets it pass later, and
-what is wrong as well. Both are played.
+The rates alone do not determine what a retry meets. If Validate repeats its verdict on the same claim, as a model at
+temperature 0 does, a wrong rejection is final until Replan finds other words. If it samples again, a right claim can
+pass later, but so can a wrong one. Both are played.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sdp.studies.sweeps import erring, swept
 SIMULATED = {"data": "synthetic", "evidence": "simulated"}
 REPEATED, REDRAWN = VERDICTS = ("verdicts repeated", "verdicts drawn anew")
 DATASETS = ("HotpotQA", "MuSiQue")
-FINE = 101  # points of an axis between which a colour is interpolated
+FINE = 101  # points per axis, for interpolated colours
 MARKS = ("X", "P", "^", "s")
 STUDY = register(
     Study(
@@ -49,7 +49,7 @@ STUDY = register(
 
 
 def play(engine: str, certify: Sequence[float], reject: Sequence[float], **options: Any) -> pd.DataFrame:
-    """SDP's exact match and calls a question at each pair of Validate's error rates: see `at`.
+    """SDP's exact match and calls per question at each pair of Validate's error rates: see `at`.
 
     certify, reject: the grid, shares of wrong and of right steps.
     """
@@ -59,9 +59,9 @@ def play(engine: str, certify: Sequence[float], reject: Sequence[float], **optio
 def at(
     engine: str, pairs: Iterable[Errors], limit: int = 0, seed: int = 0, workers: int = 0, cluster: str = ""
 ) -> pd.DataFrame:
-    """The same at single pairs of rates.
+    """The same as `play`, for single pairs of rates.
 
-    engine: see `erring`. limit: questions of each dataset, of those on which no rule was written. Columns: dataset,
+    engine: see `erring`. limit: questions per dataset, among those for which no rule was written. Columns: dataset,
     verdicts, certify, reject, score, low, high (percent, Wilson), calls, n, data, evidence, backbone.
     """
     points = ((erring(engine, errors), errors._asdict()) for errors in pairs)
@@ -72,9 +72,9 @@ def at(
 
 
 def interpolated(surface: pd.DataFrame, errors: Mapping[str, Errors]) -> pd.DataFrame:
-    """The score at each judge's rates, bilinear between the four played pairs around it; NaN outside of the grid.
+    """The score at each judge's rates, bilinear between the four played pairs around it; NaN outside the grid.
 
-    surface: of `play`. Columns: judge, certify, reject, and the score in percent of each dataset and kind of verdicts.
+    surface: of `play`. Columns: judge, certify, reject, and for each dataset and kind of verdicts the score in percent.
     """
     table = pd.DataFrame([{"judge": judge, **rates._asdict()} for judge, rates in errors.items()])
     at_rates = table[["certify", "reject"]].to_numpy(float)
@@ -93,7 +93,7 @@ def between(rows: pd.DataFrame) -> Any:
 
 
 def gaps(surface: pd.DataFrame, engine: str, errors: Mapping[str, Errors], **options: Any) -> pd.DataFrame:
-    """How far interpolation is off: the score played at judges' own rates beside the interpolated one, in points.
+    """The error of interpolation: the score played at the judges' own rates and the interpolated one, in points.
 
     options: limit, seed, workers and cluster, as the surface was played with.
     """
@@ -107,20 +107,20 @@ def gaps(surface: pd.DataFrame, engine: str, errors: Mapping[str, Errors], **opt
     return played.assign(interpolated=inside, off=inside - played["score"]).drop(columns=["certify", "reject", "calls"])
 
 
-NOISE = ("rules@0.6", "rules@0.8")  # the other operators' errors, which no audit says
+NOISE = ("rules@0.6", "rules@0.8")  # errors of the other operators, which no audit measures
 
 
 def beside(audited: audit.Results, *recorded: Results, limit: int = 0, workers: int = 0) -> pd.DataFrame:
-    """SDP without Validate less SDP, as Validate's audited error rates predict it, and as it was recorded.
+    """SDP without Validate minus SDP: as Validate's audited error rates predict it, and as it was recorded.
 
     audited: the audit of one model. A simulated Validate has its error rates, on synthetic questions, under each of
     NOISE. recorded: runs of the same model with both conditions. Returns the columns of `Results.compare`. The
-    simulation does not know the model's other operators: compare sign and order of size.
+    simulation does not know the errors of the model's other operators: compare sign and order of magnitude.
     """
     engines = [erring(noise, audit.rates(audited)) for noise in NOISE]
-    asked: dict[str, Any] = {"benchmarks": DATASETS, "conditions": (SDP.name, WITHOUT_VALIDATE.name)}
+    parts: dict[str, Any] = {"benchmarks": DATASETS, "conditions": (SDP.name, WITHOUT_VALIDATE.name)}
     simulated = (
-        table5.STUDY.run(engine=engine, data="synthetic", limit=limit, workers=workers, **asked) for engine in engines
+        table5.STUDY.run(engine=engine, data="synthetic", limit=limit, workers=workers, **parts) for engine in engines
     )
     compared = [run.compare() for run in (*simulated, *recorded)]
     compared = [frame[frame["method"] == WITHOUT_VALIDATE.name] for frame in compared if len(frame)]
@@ -128,7 +128,7 @@ def beside(audited: audit.Results, *recorded: Results, limit: int = 0, workers: 
 
 
 def grid(surface: pd.DataFrame) -> pd.DataFrame:
-    """The surface for reading: a row for each rate of false certification, a column for each of false rejection."""
+    """The surface for display: one row per rate of false certification, one column per rate of false rejection."""
     cells = surface.assign(cell=[f"{row.score:.0f} [{row.low:.0f}, {row.high:.0f}]" for row in surface.itertuples()])
     wide = cells.pivot(index=["dataset", "verdicts", "certify"], columns="reject", values="cell")
     wide.columns = [f"reject {rate:g}" for rate in wide.columns]
@@ -136,7 +136,7 @@ def grid(surface: pd.DataFrame) -> pd.DataFrame:
 
 
 def slopes(surface: pd.DataFrame) -> pd.DataFrame:
-    """What ten points more of each error take away on average over the grid, in points of exact match: least squares.
+    """Points of exact match lost per ten points of each error, on average over the grid (least squares).
 
     Columns: dataset, verdicts, false certification, false rejection, evidence, backbone.
     """
@@ -150,16 +150,16 @@ def slopes(surface: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(surface: pd.DataFrame, errors: Mapping[str, Mapping[str, Errors]], named: Sequence[str] = ()) -> Figure:
-    """SDP's score over both error rates, a column a dataset and a row a kind of verdicts.
+    """SDP's score over both error rates, one column per dataset and one row per kind of verdicts.
 
-    Dots were played; colours between them are interpolated. errors: what a group of judges is -> their rates, drawn as
-    one kind of mark; those outside of the grid are left out. named: judges of the first group that are labelled.
+    Dots were played; colours between them are interpolated. errors: name of a group of judges -> their rates; a group
+    has one kind of mark, and judges outside the grid are left out. named: judges of the first group to label.
     """
     shape = (len(VERDICTS), len(DATASETS))
     figure, panels = plt.subplots(*shape, figsize=(10.5, 8.6), sharex=True, sharey=True, squeeze=False)
     levels = np.linspace(0, 100, 21).tolist()
-    for line, verdicts in zip(panels, VERDICTS, strict=True):
-        for axes, dataset in zip(line, DATASETS, strict=True):
+    for panel_row, verdicts in zip(panels, VERDICTS, strict=True):
+        for axes, dataset in zip(panel_row, DATASETS, strict=True):
             rows = surface[(surface["dataset"] == dataset) & (surface["verdicts"] == verdicts)]
             colors = _filled(axes, rows, levels)
             axes.plot(rows["certify"], rows["reject"], "o", color="white", markeredgecolor="0.2", label="played",
@@ -168,8 +168,8 @@ def draw(surface: pd.DataFrame, errors: Mapping[str, Mapping[str, Errors]], name
             axes.set_title(f"{dataset}, {verdicts}")
     for axes in panels[-1]:
         axes.set_xlabel("false certification (of wrong steps)")
-    for line in panels:
-        line[0].set_ylabel("false rejection (of right steps)")
+    for panel_row in panels:
+        panel_row[0].set_ylabel("false rejection (of right steps)")
     figure.colorbar(colors, ax=panels.ravel().tolist(), label="exact match, %, interpolated")
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     plots.label_evidence(figure, surface)

@@ -300,23 +300,23 @@ class ByCertificate(Wrong):
 
 WRONG: list[tuple[str, Certifying, str]] = [
     (PROPOSE, Wrong(by=Forgetful), "begins again with 'The walker has come to room 1.', which is planned"),
-    (PROPOSE, Wrong(by=Slicing), "asks in the same words, whatever is planned"),
+    (PROPOSE, Wrong(by=Slicing), "Propose's prompt is the same, whatever is planned"),
     (PROPOSE, Wrong(by=Endless), "after 201 predicates Propose has not named the goal"),
-    (PLACEBO, Wrong(by=Talkative), 'Realize is given .*"room": 1.*, of another plan .*"room": 1001'),
+    (PLACEBO, Wrong(by=Talkative), 'the plan reaches Realize: .*"room": 1.*; with another plan .*"room": 1001'),
     (PLACEBO, Wrong(by=Kind), "Realize is given the kind of its target, a room"),
     (LOCALITY, Wrong(by=Remembering), "can reach a Trajectory"),
     (LOCALITY, Wrong(by=Hoarding), "can reach a Attempt"),
     (LOCALITY, Wrong(by=Enclosing), "can reach a Attempt"),
     (LOCALITY, Wrong(by=Loaded), "(realize|validate|advance|propose) can reach a Attempt"),
     (LOCALITY, Wrong(by=Greedy), r"validate takes \(.*trajectory.*\), not \(tail, observation, failures\)"),
-    (REPLAN, Wrong(by=Gossiping), "told of . failures at other targets as of 'The walker has come to room"),
+    (REPLAN, Wrong(by=Gossiping), "told of . failures at other targets as if at 'The walker has come to room"),
     (REPLAN, Wrong(by=Silent), "not told why the last attempt at 'The walker has come to room . failed|not told why"),
     (STATE, Wrong(by=Erasing), r'realize changes the certified state from {"room": \d} to {"room": \d}'),
-    (STATE, Wrong(by=Counting), "advance makes another state of the same arguments"),
+    (STATE, Wrong(by=Counting), "advance is not pure: called again with the same arguments"),
     (STATE, Wrong(by=Unwritable), "set is not JSON serializable"),
     (CASCADE, ByCertificate(), "the same . actions score 1 with cascade and 0 without"),
     (BUDGET, Wrong(by=Lost), "b = 0, r<=b: Replan gives not a plan to the goal"),
-    (BUDGET, Wrong(by=Moonlighting), "the engine answered 3 prompts, and 0 are booked"),
+    (BUDGET, Wrong(by=Moonlighting), "the engine answered 3 prompts, but 0 were counted"),
     (BUDGET, Wrong(by=Impatient), "AssertionError: no second attempt"),
 ]
 

@@ -107,7 +107,7 @@ def test_a_recording_of_another_table_has_what_it_played_of_the_loop() -> None:
     assert len(hotpotqa.full.scores) == 2 and hotpotqa.full.backbone == "rules"
     assert len([*table6.rows(hotpotqa)]) == 1 + len(ABLATIONS) + 2
     assert not len(table6.bounds([hotpotqa._replace(without={})]))
-    with pytest.raises(ValueError, match="was made on none of TravelPlanner; name a recording of SDP on one of them"):
+    with pytest.raises(ValueError, match="has no run of TravelPlanner; name a recording of SDP on one of them"):
         table6.played([trial("TravelPlanner", engine=recorded)])
 
 

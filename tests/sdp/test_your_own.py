@@ -227,7 +227,7 @@ def test_a_goal_that_nobody_judged_has_no_score_but_an_error_that_says_what_to_a
     setup = Climbs(engine="rules", told=False)
     assert setup.score(setup.episode("climb")) == 1, "Validate judged it"
     unjudged = replace(setup, settings=Settings(validate=False))
-    with pytest.raises(ValueError, match=r"climb came to its goal: .* Give the adapter `met\(goal, observation\)`"):
+    with pytest.raises(ValueError, match=r"climb reached its goal: .* Give the adapter `met\(goal, observation\)`"):
         unjudged.score(unjudged.episode("climb"))
     capped = replace(setup, settings=Settings(validate=False, step_cap=1))
     assert capped.score(capped.episode("climb")) == 0, "it claims nothing"

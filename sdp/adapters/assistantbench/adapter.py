@@ -17,19 +17,19 @@ from worlds.assistantbench import WebTask, as_prediction
 from worlds.web.protocol import Page
 
 FINAL, GOAL = "finalize", "goal"
-BLANK = "step"  # the kind of a blank step, which tells nothing
-FORCED_AFTER = 2  # rejections in a row, after which a step with content is passed, and other evidence is looked for
-WEAK_ANSWERS = 3  # the last of which is accepted
+BLANK = "step"  # the kind of a blank step, which says nothing
+FORCED_AFTER = 2  # rejections in a row; then a step with content is passed by force, and other evidence is searched
+WEAK_ANSWERS = 3  # the last of these is accepted
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What a user may change.
+    """Options of the adapter.
 
     uncertainty: "marked" passes partial findings on with markers, "forced" asks for complete ones (§4.1). second: the
-    second source of evidence; "wider" searches in the step's own words and reads further results, "none" is without.
-    opens: which result of a search is read unasked; the "top" one unless its site is on the blacklist (A.4), or the
-    first "allowed" one. results: of each search, how many Realize and Replan are shown.
+    second source of evidence; "wider" searches in the step's own words and reads further results, "none" has none.
+    opens: which result of a search is read automatically: the "top" one unless its site is on the blacklist (A.4), or
+    the first "allowed" one. results: how many per search Realize and Replan are shown.
     """
 
     uncertainty: prompts.Uncertainty = "marked"
@@ -45,7 +45,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a step came to. sources: addresses of the pages that it was written from. forced: passed by force (A.4)."""
+    """The result of a step. sources: addresses of the pages that it is based on. forced: passed by force (A.4)."""
 
     goal: str
     items: tuple[str, ...]
@@ -55,9 +55,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class FindingsState:
-    """The certified state. queries, uses: searches and pages when it was certified; later ones are of the step at hand.
+    """The certified state. queries, uses: numbers of searches and pages when it was certified; later ones are new.
 
-    The caches and the blacklist, which A.4 counts among the state, follow every attempt and are the view.
+    The caches and the blacklist, which A.4 counts as state, change with every attempt and are the view.
     """
 
     question: str
@@ -69,7 +69,7 @@ class FindingsState:
 
 @dataclass(frozen=True, slots=True)
 class ToolCalls:
-    """An action at a step: what to search for and to read, and what Finding has to know besides."""
+    """A step's action: what to search for and read, and what the Finding prompt needs in addition."""
 
     search: tuple[str, ...]
     scrape: tuple[str, ...]
@@ -84,7 +84,7 @@ class ToolCalls:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the tools and Finding brought. queries, uses: the state's counts after it. JSON leaves out page texts."""
+    """What the tools and the Finding prompt returned. queries, uses: the state's counts after it. JSON has no texts."""
 
     gather: ToolCalls
     finding: Finding
@@ -99,7 +99,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An action that is its own observation: an answer. closest: what is accepted in place of a weak one."""
+    """An action that is its own observation: an answer. closest: accepted instead if the answer is weak."""
 
     items: tuple[str, ...]
     closest: tuple[str, ...]
@@ -110,16 +110,16 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """The last action: the answer as the scorer reads it; "" hands in nothing."""
+    """The last action: the answer in the scorer's format; "" submits nothing."""
 
     answer: str
 
 
 @dataclass(frozen=True)
 class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
-    """One question. Frozen; during an episode only the browser and the accounts change.
+    """One question. Frozen: during an episode only the browser and the accounts of calls change.
 
-    single: whether Propose is asked for one step at a time (Eq. 1), else for all (A.4).
+    single: whether Propose is asked for one step per call (Eq. 1), else for all steps (A.4).
     """
 
     task: WebTask
@@ -133,20 +133,20 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
         return FindingsState(self.task.goal), Predicate(f"The question is answered: {self.task.goal}", GOAL)
 
     def propose(self, state: FindingsState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
-        """The steps that follow on `planned`, all or the next one. That an answer and the goal follow is fixed (A.4),
-        and nobody is asked for it.
+        """The steps after `planned`, all or the next one. The answer and the goal always follow them (A.4), so they are
+        not asked for.
         """
-        before = [prompts.PlannedStep(kind=p.kind, goal=p.text) for p in planned if p.kind != FINAL]
-        if len(before) < len(planned):
+        planned_steps = [prompts.PlannedStep(kind=p.kind, goal=p.text) for p in planned if p.kind != FINAL]
+        if len(planned_steps) < len(planned):
             return [goal]
         final = Predicate("The answer follows from the findings", FINAL)
-        if len(before) >= prompts.MOST_STEPS:
+        if len(planned_steps) >= prompts.MOST_STEPS:
             return [final, goal]
         steps = self.backbone.ask(
-            prompts.DECOMPOSE, question=state.question, planned=before, single=self.single
+            prompts.DECOMPOSE, question=state.question, planned=planned_steps, single=self.single
         ).value.steps
-        more = [Predicate(step.goal, step.kind) for step in steps]
-        return more if self.single and more else [*more, final, goal]
+        new_steps = [Predicate(step.goal, step.kind) for step in steps]
+        return new_steps if self.single and new_steps else [*new_steps, final, goal]
 
     def view(self) -> BrowserView:
         return self.browser.desk()
@@ -166,7 +166,7 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
         return ToolCalls(search, scrape, len(tries) >= FORCED_AFTER, state, target, tuple(_rejected(failures, target)))
 
     def act(self, action: ToolCalls | Draft | Submission) -> Evidence | Draft | Submission:
-        """A.4's first two phases: run the tools, and write down what they come to. An answer is its own observation."""
+        """A.4's first two phases: run the tools, and write down the finding. An answer is its own observation."""
         if isinstance(action, Submission):
             self.browser.answer(action.answer)
         if not isinstance(action, ToolCalls):
@@ -178,15 +178,15 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
         if wider:
             browser.widen(action.step.text, state.queries)
         pages = browser.read(state.uses)
-        found = self.backbone.ask(
+        answer = self.backbone.ask(
             prompts.FINDING, pages=_page_texts(pages), refused=list(action.refused),
             uncertainty=self.policy.uncertainty, **_step_fields(state, action.step),
         ).value  # fmt: skip
-        finding = Finding(action.step.text, tuple(found.items), tuple(page.address or page.url for page in pages))
+        finding = Finding(action.step.text, tuple(answer.items), tuple(page.address or page.url for page in pages))
         return Evidence(action, finding, pages, wider, len(browser.queries), len(browser.uses))
 
     def validate(self, tail: Sequence[Predicate], observation: Any, failures: Sequence[Attempt]) -> Verdict:
-        """The third phase. A step with content passes by force after two rejections, a weak answer after two others."""
+        """The third phase. A step with content passes by force after two rejections; so does the third weak answer."""
         if isinstance(observation, Submission):
             return Verdict(1, "handed in" if observation.answer else "there is no answer to hand in")
         if isinstance(observation, Draft):
@@ -212,7 +212,7 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
     def replan(
         self, state: FindingsState, goal: Predicate, trajectory: Trajectory, view: BrowserView
     ) -> Sequence[Predicate]:
-        """The same steps again, the first with other queries and unread pages; a stuck answer is tried again."""
+        """The same steps, the first one with other queries and unread pages; a stuck answer is tried again."""
         stuck = trajectory.attempts[-1]
         head, *rest = trajectory.plans[-1].predicates[stuck.position :]
         if head.kind in (FINAL, GOAL):
@@ -221,7 +221,7 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
         return [replace(head, about={"search": list(search), "scrape": list(scrape)}), *rest]
 
     def finalize(self, state: FindingsState, goal: Predicate, trajectory: Trajectory, view: BrowserView) -> Submission:
-        """The certified answer, else one from what is certified and from the last finding, certified or not."""
+        """The certified answer, else one from the certified findings and the last finding, certified or not."""
         if state.answer:
             return Submission(submitted(state.answer))
         last = trajectory.attempts[-1].observation if trajectory.attempts else None
@@ -236,13 +236,13 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
         return Predicate(words, predicate.kind if predicate.kind not in get_args(prompts.Kind) else BLANK)
 
     def without_content(self, predicate: Predicate) -> Predicate:
-        """Each step says nothing; that an answer follows is the same in every plan (A.4), and no content."""
+        """Each step says nothing. The answer's predicate stays: it is the same in every plan (A.4)."""
         return self.blank(predicate, NOTHING) if predicate.kind != FINAL else predicate
 
     def _tools(
         self, prompt: Any, state: FindingsState, step: Predicate, failures: Sequence[Attempt], sample: int = 0
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Queries and addresses, of results that a search for this step has listed."""
+        """Queries, and addresses among the results of this step's searches."""
         listed = self.browser.listed(state.queries, self.policy.results)
         results = [
             prompts.Result(
@@ -275,13 +275,13 @@ class AssistantBenchAdapter(Adapter[FindingsState, Any, Any]):
 
 
 def name_of(item: str) -> str:
-    """What an item of a finding is about; its facts stand behind a colon, a bare result too."""
+    """What an item of a finding is about. Its facts follow a colon; an item can also be a bare result."""
     name, _, facts = item.replace(prompts.UNCERTAIN, "").partition(":")
     return (name.strip() or facts).strip()
 
 
 def substantive(items: Sequence[str]) -> bool:
-    """Whether a finding says anything (A.4): an item that is no report of nothing found."""
+    """Whether a finding has content (A.4): an item other than a report that nothing was found."""
     return any(not unfounded(item) and not unusable(item) for item in items)
 
 
@@ -291,17 +291,17 @@ def weak(items: Sequence[str]) -> bool:
 
 
 def submitted(items: Sequence[str]) -> str:
-    """Items as the official scorer reads them: JSON objects as such, numbers without thousands separators."""
+    """The items in the official scorer's format: JSON objects as such, numbers without thousands separators."""
     values = [_value(item) for item in items if not weak([item])]
     return as_prediction(values) if values else ""
 
 
 def _value(item: str) -> Any:
     try:
-        read = json.loads(item)
+        parsed = json.loads(item)
     except (ValueError, RecursionError):
-        read = None
-    return read if isinstance(read, dict) else item.strip()
+        parsed = None
+    return parsed if isinstance(parsed, dict) else item.strip()
 
 
 def _accepted(draft: Draft, rejections: int) -> Verdict:
@@ -313,7 +313,7 @@ def _accepted(draft: Draft, rejections: int) -> Verdict:
 
 
 def _step_fields(state: FindingsState, step: Predicate) -> dict[str, Any]:
-    """What every prompt about a step begins with."""
+    """The fields that every prompt about a step begins with."""
     return {"question": state.question, "found": _findings(state), "kind": step.kind, "goal": step.text}
 
 
@@ -322,7 +322,7 @@ def _findings(state: FindingsState) -> list[prompts.CertifiedFinding]:
 
 
 def _page_texts(pages: Sequence[Page]) -> list[prompts.PageText]:
-    """Pages for a prompt; the title, with which most texts begin, once."""
+    """Pages for a prompt; the title, with which most texts begin, is not repeated."""
     texts = []
     for page in pages:
         title, lines = _line(page.title), page.text.strip().splitlines()
@@ -333,7 +333,7 @@ def _page_texts(pages: Sequence[Page]) -> list[prompts.PageText]:
 
 
 def _line(text: str) -> str:
-    """Text in one line, so that none of it passes for another part of a prompt."""
+    """The text on one line, so that no part of it can pass for another part of a prompt."""
     return " ".join(text.split())
 
 

@@ -1,4 +1,4 @@
-"""Search and scrape with what stands around them in A.4: caches, the top result read at once, a blacklist of sites."""
+"""Search and scrape as in A.4: with caches, the top result read automatically, and a blacklist of sites."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 from worlds.assistantbench import AssistantBench, WebTask
 from worlds.web.protocol import Hit, Page
 
-SHORTEST = 100  # characters; a page with fewer is a failure (A.4)
+SHORTEST = 100  # characters; a shorter page is a failure (A.4)
 WIDER = 3  # pages that the second source of evidence reads
-GONE = ("answered 404", "answered 410")  # the fault of a link, which says nothing of the site
+GONE = ("answered 404", "answered 410")  # failures of a single link, which say nothing about the site
 
 
 class SearchResult(NamedTuple):
-    """A result of a search, with the query that found it and what became of its page."""
+    """A result of a search, with its query and the state of its page."""
 
     query: str
     hit: Hit
@@ -25,7 +25,7 @@ class SearchResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BrowserView:
-    """The view: what was searched for and read so far, for rejected attempts, too. As JSON, without the texts."""
+    """The view: all searches and pages so far, also those of rejected attempts. JSON leaves out the texts."""
 
     queries: tuple[str, ...]
     pages: tuple[Page, ...]
@@ -40,8 +40,8 @@ class BrowserView:
 class Browser:
     """The world of an episode, with A.4's caches. Only `act` changes it.
 
-    queries, uses: in order, with repetitions; the pages of `uses` are the evidence of whoever asked for them. answered:
-    what was handed in, "" for nothing.
+    queries, uses: in order, with repetitions; the pages in `uses` are the evidence of the step that asked for them.
+    answered: the submitted answer, "" if there is none.
     """
 
     world: AssistantBench
@@ -59,9 +59,10 @@ class Browser:
             record.clear()
 
     def gather(self, queries: Iterable[str], urls: Iterable[str], top: bool) -> bool:
-        """Run the tools of one attempt; whether any of them brought what was not in the caches.
+        """Run the tools of one attempt; return whether any of them gave something that was not in the caches.
 
-        top: a search reads its top result, or none where that site is on the blacklist; else the first that is not.
+        top: a search reads its top result, or nothing if that site is on the blacklist; else its first result that is
+        not on it.
         """
         fresh = [self.scrape(url) for url in urls]
         for query in queries:
@@ -74,7 +75,7 @@ class Browser:
     def widen(self, words: str, since: int) -> None:
         """The second source of evidence: a search in the step's own words, and the next unread results.
 
-        In the paper this is a model with a search of its own (A.4). since: of the queries, where the step's begin.
+        In the paper this is a model with its own search (A.4). since: index of the step's first query.
         """
         self.search(words)
         listed = reversed(self.listed(since, len(self.searches)))
@@ -84,7 +85,7 @@ class Browser:
             self.scrape(url)
 
     def search(self, query: str) -> bool:
-        """Search, if it has words and has not been searched for; whether the results are new."""
+        """Search, unless the query has no words or was searched before; return whether the results are new."""
         if not any(map(str.isalnum, query)):
             return False
         self.queries.append(query)
@@ -94,9 +95,9 @@ class Browser:
         return True
 
     def scrape(self, url: str) -> bool:
-        """Read a page, unless it was read or its site is on the blacklist; whether there is a new text.
+        """Read a page, unless it was read or its site is on the blacklist; return whether there is a new text.
 
-        A failure puts the site on the blacklist, but for a page that is gone.
+        A failure puts the site on the blacklist, except if the page is gone.
         """
         if not url or host(url) in self.blacklist:
             return False
@@ -111,17 +112,17 @@ class Browser:
         return new and readable
 
     def answer(self, text: str) -> None:
-        """Hand in an answer. The first one stands, though a control may reject it and hand in again."""
+        """Submit an answer. The first one counts, though a control may reject it and submit again."""
         if text and not self.answered:
             self.answered = text
             self.world.step(f"answer {text}")
 
     def read(self, since: int) -> tuple[Page, ...]:
-        """The pages of the uses from `since` on, each once, in order."""
+        """The pages of `uses` from index `since` on, without repetitions, in order."""
         return tuple(self.pages[url] for url in dict.fromkeys(self.uses[since:]))
 
     def listed(self, since: int, top: int) -> list[SearchResult]:
-        """The first results of each query from `since` on, no address twice."""
+        """The first `top` results of each query from index `since` on, no address twice."""
         results: dict[str, SearchResult] = {}
         for query in dict.fromkeys(self.queries[since:]):
             for hit in self.searches[query][:top]:
@@ -138,12 +139,12 @@ class Browser:
 
 
 def fault(page: Page) -> str:
-    """Why a page is no evidence, "" if it is."""
+    """Why a page cannot be used as evidence, "" if it can."""
     return page.error or (f"fewer than {SHORTEST} characters" if len(page.text.strip()) < SHORTEST else "")
 
 
 def host(url: str) -> str:
     try:
         return urlsplit(url).netloc.lower()
-    except ValueError:  # no address at all
+    except ValueError:  # not an address
         return ""

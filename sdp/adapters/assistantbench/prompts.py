@@ -1,8 +1,8 @@
-"""What the operators for AssistantBench ask a model (A.4). What does not change stands first: the question, then what
-is certified, then the step.
+"""Prompts of the operators for AssistantBench (A.4). What does not change comes first: the question, then the certified
+findings, then the step.
 
-Whatever comes from the web is data: every line of it begins with "> ", so that no page can end its quotation, and the
-rules that say so stand before it. The wording stands in `sdp/prompt_texts/assistantbench`.
+Text from the web is treated as data: each of its lines begins with "> ", so no page can end its quotation, and the
+rules that say this come before it. The wording is in `sdp/prompt_texts/assistantbench`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from lab.models.prompts import AnswerModel, Fields, Listing, limited
 Kind = Literal["collect", "filter", "extract", "compute"]
 Uncertainty = Literal["marked", "forced"]
 MOST_STEPS = 5  # A.4
-MOST_TOOLS = 6  # searches, and as many pages, of one attempt
+MOST_TOOLS = 6  # searches of one attempt, and pages of one attempt
 MOST_ITEMS = 30
-SHORTEST_PAGE = 400  # characters; a page is cut to no fewer before a whole one is left out
+SHORTEST_PAGE = 400  # characters; pages are not cut below this before a whole page is left out
 CUT = " [cut]"
 UNCERTAIN = "(uncertain)"
 # A.1: retries of the final answer are asked at 0.3, all other calls at 0.
@@ -92,7 +92,7 @@ class Steps(AnswerModel):
 
 
 def missing(fields: DecomposeFields) -> type[Steps]:
-    """What may follow on the plan so far."""
+    """An answer type limited to the steps that may follow the plan so far."""
     planned = len(fields.planned)
     most = 1 if fields.single else MOST_STEPS - planned
     return limited(Steps, "steps", list[Step], min_length=int(not planned), max_length=most)
@@ -128,7 +128,7 @@ class Tools(AnswerModel):
 
 
 def listed(fields: ToolsFields) -> type[Tools]:
-    """Only what a search has found can be read, whatever a page says."""
+    """An answer type that can only read results of searches, whatever a page says."""
     return _of(max((result.number for result in fields.results), default=0))
 
 
@@ -140,16 +140,16 @@ def _of(count: int) -> type[Tools]:
 
 
 def fewer_results(fields: ToolsFields, over: int) -> ToolsFields | None:
-    """Without the results of the oldest search, whose numbers nobody needs; None where there is one search only."""
+    """Drop the results of the oldest search, which are not needed any more; None if there is only one search."""
     first = fields.results[0].query if fields.results else ""
-    rest = [result for result in fields.results if result.query != first]
-    return fields.model_copy(update={"results": rest}) if rest else None
+    newer = [result for result in fields.results if result.query != first]
+    return fields.model_copy(update={"results": newer}) if newer else None
 
 
 SHOWN_RESULTS: dict[str, Any] = {
     "narrow": listed,
     "shorten": fewer_results,
-    # Results change places within a search, as they are shown under its query.
+    # Results are shuffled within a search only, as they are shown under its query.
     "listings": (Listing("results", "scrape", by="number", number="number", within="query"),),
 }
 TOOLS = read_prompt("sdp/assistantbench/tools.md", ToolsFields, Tools, **SHOWN_RESULTS)
@@ -174,15 +174,15 @@ P = TypeVar("P", "FindingFields", "JudgeFields")
 
 
 def cut_pages(fields: P, over: int) -> P | None:
-    """With the longest page cut at its end or, where all are short, without the last one; None where there is none."""
+    """Cut the longest page at its end; if all pages are short, drop the last one; None if there are no pages."""
     pages = list(fields.pages)
     if not pages:
         return None
     longest = max(range(len(pages)), key=lambda index: len(pages[index].text))
     text = pages[longest].text.removesuffix(CUT)
-    kept = max(SHORTEST_PAGE, len(text) - over - len(CUT))
-    if kept < len(text):
-        pages[longest] = pages[longest].model_copy(update={"text": text[:kept] + CUT})
+    length = max(SHORTEST_PAGE, len(text) - over - len(CUT))
+    if length < len(text):
+        pages[longest] = pages[longest].model_copy(update={"text": text[:length] + CUT})
     else:
         pages.pop()
     return fields.model_copy(update={"pages": pages})

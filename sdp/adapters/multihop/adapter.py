@@ -17,18 +17,18 @@ from worlds.multihop.questions import filled
 
 HOP, FINAL, GOAL = "hop", "answer", "goal"
 ENTITIES_AFTER, GUESS_AFTER = 4, 6  # unsuccessful queries at a hop (A.6)
-BEGINNING = 60  # letters of a paragraph that a trajectory keeps
-TITLE_PART = 4  # letters of a cited title, at least, that a part of another one is looked for with
+BEGINNING = 60  # characters of a paragraph that a trajectory stores
+TITLE_PART = 4  # the least number of characters of a cited title that is matched with part of another title
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What a user may change.
+    """Options of the adapter.
 
-    hops: how many; "two" (A.5), "id" (A.6: read from the task's id, which no asker of a question would tell:
-    privileged) or "guess" (Propose decides). strict: A.6's checks of answers. escalate: A.6's other queries where
-    searches fail. overlap: where a finding's words are looked for when its paragraph is not the one that it cites, in
-    the "text" (A.5) or in "title and text". shown: paragraphs that one extraction is shown at most, the newest ones.
+    hops: their number: "two" (A.5), "id" (A.6: read from the task's id, which real questions do not have: privileged)
+    or "guess" (Propose decides). strict: A.6's checks of answers. escalate: A.6's other queries after failed searches.
+    overlap: if a finding's paragraph is not the cited one, its words are searched in the "text" (A.5) or in "title and
+    text". shown: at most how many paragraphs an extraction is shown, the newest ones.
     """
 
     hops: Literal["two", "id", "guess"] = "two"
@@ -45,7 +45,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A certified hop. title: of the paragraph that supports it. entity: what the next hop may build on."""
+    """A certified hop. title: of the supporting paragraph. entity: what the next hop may build on."""
 
     asked: str
     text: str
@@ -55,7 +55,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class FindingsState:
-    """The certified state. queries: searches made when it was certified; those since then led to nothing."""
+    """The certified state. queries: number of searches when it was certified; later ones certified nothing."""
 
     question: str
     findings: tuple[Finding, ...] = ()
@@ -65,7 +65,7 @@ class FindingsState:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An action at a hop: what Realize says that a paragraph says, after a search where paragraphs are not at hand."""
+    """An action at a hop: the finding that Realize takes from a paragraph, after a search in the open setting."""
 
     finding: Finding
     query: str = ""
@@ -73,7 +73,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An action at the end: an answer, and the question and findings it was made of, for the check of both."""
+    """An action at the end: an answer, with the question and the findings that it is based on, to check both."""
 
     answer: str
     question: str
@@ -82,8 +82,8 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What there is on a claim. cited: the paragraph of the title that it names, if there is one. best: the one
-    that has most words of the finding.
+    """The evidence on a claim. cited: the paragraph whose title the claim names, if there is one. best: the paragraph
+    with most words of the finding.
     """
 
     claim: Claim
@@ -94,7 +94,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceView:
-    """The view: paragraphs and queries so far, also of rejected attempts. JSON keeps each paragraph's beginning."""
+    """The view: paragraphs and queries so far, also of rejected attempts. JSON has each paragraph's beginning."""
 
     paragraphs: tuple[Paragraph, ...]
     queries: tuple[str, ...]
@@ -105,9 +105,9 @@ class EvidenceView:
 
 @dataclass(frozen=True)
 class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
-    """One question. Frozen; during an episode only the world and the accounts change.
+    """One question. Frozen: during an episode only the world and the accounts of calls change.
 
-    single: whether Propose is asked for one sub-question at a time (Eq. 1), else for all (A.5).
+    single: whether Propose is asked for one sub-question per call (Eq. 1), else for all (A.5).
     """
 
     task: HopTask
@@ -118,7 +118,7 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
 
     @property
     def hops(self) -> int:
-        """How many are wanted; 0 where Propose has to guess. Raises ValueError for an id that does not tell."""
+        """The number of hops; 0 if Propose has to guess it. Raises ValueError for an id that does not state it."""
         if self.policy.hops != "id":
             return 2 if self.policy.hops == "two" else 0
         match = re.match(r"([2-4])hop", self.task.id)
@@ -133,9 +133,9 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
         return FindingsState(self.task.goal), Predicate(f"The question is answered: {self.task.goal}", GOAL)
 
     def propose(self, state: FindingsState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
-        """The hops that follow on `planned`, all or the next one.
+        """The hops after `planned`, all or the next one.
 
-        That an answer and the goal follow is fixed (A.5), and nobody is asked for it.
+        The answer and the goal always follow them (A.5), so they are not asked for.
         """
         hops = [predicate.about["question"] for predicate in planned if predicate.kind == HOP]
         if len(hops) < len(planned):
@@ -147,8 +147,8 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
             prompts.DECOMPOSE, question=state.question, count=count, found=_certified(state.findings), planned=hops,
             single=self.single,
         ).value.questions  # fmt: skip
-        more = _hops(questions, len(state.findings) + len(hops))
-        return more if self.single and more else [*more, _final(), goal]
+        new_hops = _hops(questions, len(state.findings) + len(hops))
+        return new_hops if self.single and new_hops else [*new_hops, _final(), goal]
 
     def view(self) -> EvidenceView:
         return EvidenceView(self.world.shown, self.world.queries)
@@ -156,22 +156,22 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
     def realize(
         self, state: FindingsState, target: Predicate, failures: Sequence[Attempt], view: EvidenceView
     ) -> Claim | Draft:
-        """Search where nothing is at hand, and extract a finding; or put the findings together."""
+        """Search in the open setting, and extract a finding; or answer from the findings."""
         if target.kind == GOAL:
             return Draft(state.answer, state.question, state.findings)
         if target.kind == FINAL:
             return self._draft(state, target, failures, ())
-        asked = filled(target.about["question"], [finding.entity for finding in state.findings])
+        sub_question = filled(target.about["question"], [finding.entity for finding in state.findings])
         query = ""
         if self.world.setting == "open":
-            query = self._query(state, asked, view)
+            query = self._query(state, sub_question, view)
             self.world.step(f"search {query}")
         paragraphs = [prompts.Passage(title=title, text=text) for title, text in self.world.shown[-self.policy.shown :]]
         extract = self.backbone.ask(
-            prompts.EXTRACT, paragraphs=paragraphs, question=state.question, asked=asked,
+            prompts.EXTRACT, paragraphs=paragraphs, question=state.question, asked=sub_question,
             found=_certified(state.findings), refused=_rejected(failures, target), sample=_repetitions(failures),
         ).value  # fmt: skip
-        return Claim(Finding(asked, extract.finding, extract.title, extract.entity), query)
+        return Claim(Finding(sub_question, extract.finding, extract.title, extract.entity), query)
 
     def act(self, action: Claim | Draft) -> Evidence | Draft:
         """Look up what a claim cites; an answer is its own observation."""
@@ -212,7 +212,7 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
     def replan(
         self, state: FindingsState, goal: Predicate, trajectory: Trajectory, view: EvidenceView
     ) -> Sequence[Predicate]:
-        """Decompose what is not certified again; where only the answer is missing, try it again."""
+        """Decompose the uncertified part again; if only the answer is missing, try it again."""
         stuck = _target(trajectory, trajectory.attempts[-1])
         if stuck.kind != HOP:
             return [_final(), goal]
@@ -226,7 +226,7 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
         return [*_hops(questions, len(state.findings)), _final(), goal]
 
     def finalize(self, state: FindingsState, goal: Predicate, trajectory: Trajectory, view: EvidenceView) -> Draft:
-        """An answer from what is certified, and from what was claimed since."""
+        """An answer from the certified findings, and from the claims since the last one."""
         hops = [attempt for attempt in trajectory.since_certified if attempt.kind == HOP]
         claims = dict.fromkeys(_proposed_text(attempt) for attempt in hops)
         return self._draft(state, goal, (), [claim for claim in claims if not unfounded(claim)])
@@ -235,11 +235,11 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
         return Predicate(words, predicate.kind, {"question": words} if predicate.kind == HOP else {})
 
     def without_content(self, predicate: Predicate) -> Predicate:
-        """Each hop says nothing; that an answer follows is the same in every plan (A.5), and no content."""
+        """Each hop says nothing. The answer's predicate stays: it is the same in every plan (A.5)."""
         return self.blank(predicate, NOTHING) if predicate.kind == HOP else predicate
 
     def _missing(self, state: FindingsState) -> int:
-        """How many hops are wanted besides those that are certified; 0 for any."""
+        """The number of hops in addition to the certified ones; 0 for any number."""
         return max(1, self.hops - len(state.findings)) if self.hops else 0
 
     def _query(self, state: FindingsState, asked: str, view: EvidenceView) -> str:
@@ -253,7 +253,7 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
         ).value.query
 
     def _supported(self, evidence: Evidence) -> Verdict:
-        """Two stages (A.5): the paragraph that is cited, then the one that has most of the finding's words."""
+        """Two stages (A.5): check the cited paragraph, then the one with most of the finding's words."""
         finding = evidence.claim.finding
         if problem := unfounded(finding.text):
             return Verdict(0, problem)
@@ -280,12 +280,12 @@ class MultiHopAdapter(Adapter[FindingsState, Any, Any]):
 
 
 def beginning(paragraph: Paragraph) -> str:
-    """What tells a paragraph from others, also of the same title."""
+    """The beginning of a paragraph, which identifies it, also among paragraphs with the same title."""
     return f"{paragraph.title}: {paragraph.text[:BEGINNING]}"
 
 
 def _hops(questions: Sequence[str], before: int) -> list[Predicate]:
-    """Predicates of sub-questions. before: how many hops stand before them."""
+    """Predicates of sub-questions. before: number of hops before them."""
     return [
         Predicate(f"Hop {number} is answered: {question}", HOP, {"question": question})
         for number, question in enumerate(questions, start=before + 1)
@@ -301,14 +301,14 @@ def _final() -> Predicate:
 
 
 def _cited_paragraph(paragraphs: Sequence[Paragraph], title: str) -> Paragraph | None:
-    """The paragraph of a title: the same, else one of which it is a part, or that is a part of it."""
-    wanted = title.strip().lower()
+    """The paragraph with this title; else one whose title contains it, or is contained in it."""
+    cited = title.strip().lower()
     titles = [paragraph.title.lower() for paragraph in paragraphs]
-    if wanted in titles:
-        return paragraphs[titles.index(wanted)]
-    if len(wanted) < TITLE_PART:
+    if cited in titles:
+        return paragraphs[titles.index(cited)]
+    if len(cited) < TITLE_PART:
         return None
-    return next((p for p, other in zip(paragraphs, titles, strict=True) if wanted in other or other in wanted), None)
+    return next((p for p, other in zip(paragraphs, titles, strict=True) if cited in other or other in cited), None)
 
 
 def _certified(findings: Sequence[Finding]) -> list[prompts.CertifiedFinding]:
@@ -327,5 +327,8 @@ def _rejected(failures: Sequence[Attempt], target: Predicate) -> list[prompts.Re
 
 
 def _repetitions(failures: Sequence[Attempt]) -> int:
-    """Failures that a prompt shows as one: it would be asked in the same words again, and a retry is another action."""
+    """How many failures a prompt does not show because they repeat others.
+
+    Used as the sample index: the same prompt would give the same answer, but a retry has to be another action.
+    """
     return len(failures) - len({(failure.target, _proposed_text(failure), failure.reason) for failure in failures})

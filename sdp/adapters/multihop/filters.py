@@ -1,4 +1,4 @@
-"""Deterministic rejections of findings and answers, before any model is asked (A.5; the stricter ones A.6)."""
+"""Deterministic rejections of findings and answers, before any model is asked (A.5; the stricter ones from A.6)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from calendar import month_name
 from collections.abc import Sequence
 
-# A.5 quotes three phrases; the others are of their kind.
+# A.5 quotes three phrases; the others are similar.
 NEGATIONS = (
     "does not provide", "not mentioned", "not specified", "not provided", "does not mention", "does not specify",
     "does not say", "not stated", "no information", "cannot be determined",
@@ -19,7 +19,7 @@ ASKS_NUMBER = re.compile(r"\bhow (many|much|old|long|far|tall|high|large)\b", re
 
 
 def unfounded(finding: str) -> str:
-    """Why a finding is refused unread, "" if it is not: it says that nothing was found."""
+    """Why a finding is rejected before any check, "" if it is not: it says that nothing was found."""
     if not finding.strip():
         return "it is empty"
     negation = next((phrase for phrase in NEGATIONS if phrase in finding.lower()), "")
@@ -27,7 +27,7 @@ def unfounded(finding: str) -> str:
 
 
 def unusable(answer: str) -> str:
-    """Why an answer is refused, "" if it is not (A.5)."""
+    """Why an answer is rejected, "" if it is not (A.5)."""
     plain = answer.strip().strip(".").lower()
     if not plain:
         return "it is empty"
@@ -36,9 +36,9 @@ def unusable(answer: str) -> str:
 
 
 def misfit(answer: str, question: str, entities: Sequence[str]) -> str:
-    """Why MuSiQue's stricter check refuses an answer, "" if it does not (A.6).
+    """Why MuSiQue's stricter check rejects an answer, "" if it does not (A.6).
 
-    entities: what the certified hops found, in order; all but the last only lead to the answer.
+    entities: what the certified hops found, in order; all but the last are only steps to the answer.
     """
     if len(answer.split()) > MOST_WORDS:
         return f"it has more than {MOST_WORDS} words"
@@ -54,12 +54,12 @@ def misfit(answer: str, question: str, entities: Sequence[str]) -> str:
 
 
 def ranked(paragraphs: Sequence[tuple[str, str]], finding: str, titles: bool = True) -> list[int]:
-    """Indices of the paragraphs, those with most content words of the finding first; none without any (A.5).
+    """Indices of the paragraphs that share content words with the finding, those with most first (A.5).
 
-    titles: whether a paragraph's title counts, too.
+    titles: whether words of a paragraph's title count too.
     """
-    wanted = set(content_words(finding))
-    counts = [len(wanted & set(content_words(f"{title} {text}" if titles else text))) for title, text in paragraphs]
+    content = set(content_words(finding))
+    counts = [len(content & set(content_words(f"{title} {text}" if titles else text))) for title, text in paragraphs]
     return sorted((index for index, count in enumerate(counts) if count), key=lambda index: -counts[index])
 
 
@@ -69,7 +69,7 @@ def content_words(text: str) -> list[str]:
 
 
 def entities_of(text: str) -> str:
-    """The names in a text, for A.6's entity-only query: runs of words with a capital, but for the text's first word."""
+    """The names in a text, for A.6's entity-only query: runs of capitalised words, without the text's first word."""
     first, _, rest = text.partition(" ")
     names = re.findall(r"\b[A-Z\d][\w'’.-]*(?: (?:of|the|de|von|and) [A-Z][\w'’.-]*| [A-Z\d][\w'’.-]*)*", rest)
     return " ".join(names) or rest or first

@@ -1,17 +1,17 @@
-"""Steps of another agent, which people labelled, read as attempts: what our Validate prompts say of each.
+"""Our Validate prompts on another agent's steps, which people labelled.
 
-A step of AgentProcessBench comes without a plan, so that its predicate has to be read off it. Our reading:
+A step of AgentProcessBench has no plan, so its predicate is derived from the step itself. Our reading:
 
-    a search       a hop. The sub-question is what was searched for; the finding claims that it was found, and helps to
-                   answer the question; the observation is what the search showed. Asked by A.5's VERIFY.
-    an answer      the answer predicate. The chain holds, of each search before, the paragraph with most words of its
+    a search       a hop. The sub-question is the query; the finding claims that this was found, and helps to answer
+                   the question; the observation is what the search showed. Asked by A.5's VERIFY.
+    an answer      the answer predicate. The chain holds, for each earlier search, the paragraph with most words of its
                    query and of the answer (the fallback of A.5). Asked by A.6's CONSISTENT.
     anything else  a hop whose sub-question is the question and whose finding is what the agent wrote; the observation
-                   is what came back, mostly that no tool was called.
+                   is the reply, mostly that no tool was called.
 
-As in Eq. 3, Validate reads predicate and observation, and no history: not the thoughts of the step, nor the steps
-before, of which an answer's chain is all that is left. A.5's and A.6's filters, which reject some words unread, are
-left out: it is the prompts that are audited.
+As in Eq. 3, Validate reads the predicate and the observation, but no history: not the thoughts of the step, and not the
+earlier steps, which only reach an answer as its chain. The filters of A.5 and A.6, which reject some words before any
+prompt, are left out: the audit is about the prompts.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from sdp.adapters.multihop.filters import ranked
 from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY, CertifiedFinding
 from worlds.agentprocessbench import Page, Step, before
 
-# The same words to a model. Names of their own, since a rule and what is kept of an answer go by the prompt: the
-# synthetic encyclopedia's rule reads no other texts, and a reason may quote the slice.
+# The same words to a model under other names, since rules and stored answers belong to a prompt's name: the synthetic
+# encyclopedia's rule reads no other texts, and a reason may quote the labelled slice, so it is not stored.
 HOP = replace(VERIFY, name="sdp.labelled.hop", unkept=("reason",))
 ANSWER = replace(CONSISTENT, name="sdp.labelled.answer", unkept=("reason",))
 SHOWN = Policy().shown  # paragraphs that a model is shown at most, the newest ones
-LONGEST = 1000  # letters of a finding that is the agent's own words
+LONGEST = 1000  # characters of a finding in the agent's own words
 
 
 def certified(step: Step, backbone: Backbone) -> bool:
@@ -42,7 +42,7 @@ def certified(step: Step, backbone: Backbone) -> bool:
 
 
 def of_hop(step: Step) -> dict[str, Any]:
-    """The fields for a step that gives no answer."""
+    """The prompt's fields for a step that gives no answer."""
     if not step.pages:
         claim = _searched(step) if step.queries else {"asked": step.question, "finding": step.said[:LONGEST]}
         return {"title": "reply", "text": step.reply} | claim
@@ -52,7 +52,7 @@ def of_hop(step: Step) -> dict[str, Any]:
 
 
 def of_answer(step: Step, earlier: Sequence[Step]) -> dict[str, Any]:
-    """The fields for a final answer after the earlier steps of its trajectory."""
+    """The prompt's fields for a final answer after the earlier steps of its trajectory."""
     answer = step.answer or ""
     chain = {page: query for before_step in earlier for query, page in _read(before_step, answer)}
     findings = [CertifiedFinding(asked=query, finding=page.text, entity=page.title) for page, query in chain.items()]
@@ -65,7 +65,7 @@ def _searched(step: Step) -> dict[str, str]:
 
 
 def _read(step: Step, answer: str) -> Iterator[tuple[str, Page]]:
-    """Each query with the paragraph that speaks most of it and of the answer; without one where none does."""
+    """Each query with the paragraph that has most words of it and of the answer; queries without one are left out."""
     for query in step.queries:
         for index in ranked(step.pages, f"{query} {answer}")[:1]:
             yield query, step.pages[index]

@@ -1,6 +1,6 @@
-"""What the operators for multi-hop questions ask a model; the wording stands in `sdp/prompt_texts/multihop`.
+"""Prompts of the operators for multi-hop questions; the wording is in `sdp/prompt_texts/multihop`.
 
-Paragraphs stand first: what an episode sends again is read once.
+Paragraphs come first, so that the part that an episode sends repeatedly is read once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Passage(Fields):
     text: str
 
 
-# A retry is another action (§3.2), which a model at temperature 0 gives only to a prompt in other words.
+# A retry should be another action (§3.2). At temperature 0 a model only gives one if the prompt's words differ.
 RETRIED = (0.7,)
 
 
@@ -72,16 +72,16 @@ class SubQuestions(AnswerModel):
 
 
 def so_many(least: int, most: int) -> type[SubQuestions]:
-    """The plan's structure is fixed (A.5, A.6): how many sub-questions there are is no part of the answer."""
+    """An answer type for `least` to `most` sub-questions: the model does not choose the plan's structure (A.5, A.6)."""
     return limited(SubQuestions, "questions", list[str], min_length=least, max_length=most)
 
 
 def missing(fields: DecomposeFields) -> type[SubQuestions]:
-    """What may follow on the plan so far."""
+    """An answer type limited to the sub-questions that may follow the plan so far."""
     planned = len(fields.planned)
-    left = (fields.count or MOST_HOPS) - planned
-    least = left if fields.count else int(not planned)
-    return so_many(min(1, least), 1) if fields.single else so_many(least, left)
+    remaining = (fields.count or MOST_HOPS) - planned
+    least = remaining if fields.count else int(not planned)
+    return so_many(min(1, least), 1) if fields.single else so_many(least, remaining)
 
 
 DECOMPOSE = read_prompt(

@@ -1,9 +1,9 @@
-"""A backbone that answers from a recorded question tree, so that SDP's loop runs over what a real model once said.
+"""A backbone that answers from a recorded question tree, so that SDP's loop runs on what a real model once answered.
 
-Propose gives the root's sons; Realize a sub-question's recorded answers, one a try, open book first, then by its sons,
-then closed book; Replan what is left of the tree, which is the question itself. Validate is a program without a model:
-the string certificate. What the model would have said after another answer than it went on with is not recorded: there
-the answer is malformed.
+Propose returns the root's children. Realize returns a sub-question's recorded answers, one per try: open book, then
+from its children, then closed book. Replan returns the question itself, which is all that remains. Validate is the
+string certificate, a program without a model. What the model would have answered after another earlier answer is not
+recorded: there the answer is malformed.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ UNRECORDED = "nothing is recorded"
 
 
 class TreeBackbone:
-    """A backbone for one question; nothing is computed and no model is asked.
+    """A backbone for one question; no model is asked.
 
     certify: None for the string certificate; else the placebo, a coin that certifies a finding with this probability,
-    and the same finding always alike. seed: the coin's.
+    and gives the same finding the same verdict. seed: of the coin.
     """
 
-    engine = parse("rules")  # of what is not recorded
+    engine = parse("rules")  # of whatever is not recorded
 
     def __init__(self, tree: Tree, certify: float | None = None, seed: int = 0) -> None:
         self.tree, self.certify, self.seed = tree, certify, seed
@@ -47,23 +47,23 @@ class TreeBackbone:
         }
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises MalformedAnswer where the tree has no answer."""
+        """The tree's answer to a prompt. Raises MalformedAnswer if it has none."""
         if prompt.name not in self._answers:
             raise MalformedAnswer(f"a recorded tree answers no {prompt.name}; play it where paragraphs are given")
         value = self._answers[prompt.name](prompt.fill(**fields))
         return Answer(value, Call(prompt.operator, prompt.name, "rules", cached=True))
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
-        """Nothing is sent, and so nothing can be recorded."""
+        """Returns "": nothing is sent, so nothing can be recorded."""
         return ""
 
     def _decompose(self, fields: prompts.DecomposeFields) -> prompts.SubQuestions:
-        """The tree's own sub-questions that follow on the planned ones."""
+        """The tree's own sub-questions after the planned ones."""
         hops = [hop.asked for hop in self.tree.hops]
         if not 1 <= len(hops) <= prompts.MOST_HOPS:
             raise MalformedAnswer(f"the tree has {len(hops)} sub-questions; a plan has 1 to {prompts.MOST_HOPS}")
-        left = hops[len(fields.planned) :]
-        return prompts.SubQuestions(questions=left[:1] if fields.single else left)
+        remaining = hops[len(fields.planned) :]
+        return prompts.SubQuestions(questions=remaining[:1] if fields.single else remaining)
 
     def _replan(self, fields: prompts.ReplanFields) -> prompts.SubQuestions:
         """The question itself, once."""
@@ -72,7 +72,7 @@ class TreeBackbone:
         return prompts.SubQuestions(questions=[fields.question])
 
     def _extract(self, fields: prompts.ExtractFields) -> prompts.Extract:
-        """The next recorded answer, with the paragraph that has it and most words of both, if any has."""
+        """The next recorded answer, with the paragraph that holds it and shares most words with the finding, if any."""
         node = self._node(fields.question, fields.asked)
         tried = {failure.tried for failure in fields.refused}
         for answer in node.answers:
@@ -92,18 +92,19 @@ class TreeBackbone:
         return prompts.Verified(reason=reason or "it says so", supported=not reason)
 
     def _answer(self, fields: prompts.AnswerFields) -> prompts.Final:
-        """What follows from the findings, then what was recorded for the question.
+        """The answer that follows from the findings, then the recorded answers to the question.
 
-        From the findings that the system had itself, its model's answer; from others in a chain, what the last found.
+        If the findings are the recorded system's own, this is its model's answer; for other findings in a chain, it is
+        what the last one found.
         """
-        root, found, hops = self.tree.root, fields.found, self.tree.hops
+        root, findings, hops = self.tree.root, fields.found, self.tree.hops
         options = list[str]()
-        if found and same(found[-1].asked, fields.question):
-            options = [found[-1].entity]
-        elif len(found) == len(hops):
-            agreed = all(same(finding.entity, hop.chosen.text) for finding, hop in zip(found, hops, strict=True))
+        if findings and same(findings[-1].asked, fields.question):
+            options = [findings[-1].entity]
+        elif len(findings) == len(hops):
+            agreed = all(same(finding.entity, hop.chosen.text) for finding, hop in zip(findings, hops, strict=True))
             options += [a for a in root.answers if agreed and root.child and same(a, root.child.text)]
-            options += [found[-1].entity] if "#" in hops[-1].asked else []
+            options += [findings[-1].entity] if "#" in hops[-1].asked else []
         tried = {failure.tried for failure in fields.refused}
         for answer in (*options, *root.answers):
             if answer not in tried:
@@ -111,38 +112,38 @@ class TreeBackbone:
         raise MalformedAnswer("the tree has no further answer to the question")
 
     def _consistent(self, fields: prompts.ConsistentFields) -> prompts.Consistent:
-        """Whether a finding has the answer; of yes and no this says nothing."""
+        """Whether a finding contains the answer; this says nothing about "yes" and "no"."""
         holds = any(says(finding.finding, fields.answer) for finding in fields.found)
         return prompts.Consistent(reason="a finding has it" if holds else "no finding has it", consistent=holds)
 
     def _node(self, question: str, asked: str) -> Node:
         if same(asked, question):
             return self.tree.root
-        known = next((hop for hop in self.tree.hops if same(hop.question, asked)), None)
-        if known is None:
+        node = next((hop for hop in self.tree.hops if same(hop.question, asked)), None)
+        if node is None:
             raise MalformedAnswer(f"{UNRECORDED} on {asked!r}: the system went on with another answer")
-        return known
+        return node
 
 
 def uncertified(title: str, text: str, asked: str, answer: str) -> str:
-    """Why a paragraph is no certificate of an answer to a sub-question, "" if it is one.
+    """Why a paragraph does not certify an answer to a sub-question, "" if it does.
 
-    It has to have the answer's words in a row, and at least half of the subject's: of the names in the sub-question.
+    It must contain the answer's words in a row, and at least half of the words of the names in the sub-question.
     It cannot certify "yes" and "no", nor an answer that the sub-question names already.
     """
     if normalised(answer) in ("", "yes", "no"):
         return "no paragraph can say yes or no"
     if says(asked, answer):
         return "the sub-question names it already"
-    whole = f"{title} {text}"
-    if not says(whole, answer):
+    paragraph = f"{title} {text}"
+    if not says(paragraph, answer):
         return f"{title!r} does not have its words"
-    subject, present = (set(content_words(folded(part))) for part in (entities_of(asked), whole))
+    subject, present = (set(content_words(folded(part))) for part in (entities_of(asked), paragraph))
     return "" if 2 * len(subject & present) >= len(subject) else f"{title!r} is not about the same"
 
 
 def says(text: str, answer: str) -> bool:
-    """Whether a text has an answer's words in a row, but for articles, case, accents and punctuation."""
+    """Whether a text has an answer's words in a row, ignoring articles, case, accents and punctuation."""
     return bool(_plain(answer)) and f" {_plain(answer)} " in f" {_plain(text)} "
 
 
@@ -152,5 +153,5 @@ def _plain(text: str) -> str:
 
 
 def same(text: str, other: str) -> bool:
-    """Whether two texts are the same to the official metrics."""
+    """Whether two texts are the same for the official metrics."""
     return normalised(text) == normalised(other)

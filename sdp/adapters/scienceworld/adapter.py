@@ -1,4 +1,4 @@
-"""SDP's operators for ScienceWorld (A.3): plans and actions in words, and three shortcuts before Validate asks."""
+"""SDP's operators for ScienceWorld (A.3): plans and actions in words; three checks come before Validate's prompt."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ROOM = re.compile(r"(?:This room is called|This outside location is called|You a
 
 @dataclass(frozen=True)
 class Policy:
-    """What a user may change. grain: what a predicate covers (§4.1), see GRAINS. recent: actions that Realize and
-    Replan are shown. judged: next conditions that Validate is shown, and so the deepest cascade before the goal.
-    refused: what Replan is told of the actions that the simulator refused, the targets that they were for (A.3) or the
+    """Options of the adapter. grain: what a predicate covers (§4.1), see GRAINS. recent: actions that Realize and
+    Replan are shown. judged: next conditions that Validate is shown, which limits the cascade before the goal.
+    refused: what Replan is told about actions that the simulator refused: the targets that they were for (A.3), or the
     actions themselves.
     """
 
@@ -52,8 +52,8 @@ class ConditionsState:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What the world shows (A.3's state): the room as it looks now, inventory, score in percent, things focused on,
-    rooms visited and the last actions.
+    """What the world shows (A.3's state): the current room, inventory, score in percent, things focused on, rooms
+    visited and the last actions.
     """
 
     room: str
@@ -66,7 +66,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An action and what came of it. gained: points. new_room: entered for the first time. score: in percent."""
+    """An action and its result. gained: points. new_room: entered for the first time. score: in percent."""
 
     action: str
     answer: str
@@ -82,7 +82,7 @@ class Event:
 
 
 class ObservedWorld:
-    """The world of one episode with what it has shown so far, so that the adapter keeps nothing itself."""
+    """The world of one episode and what it has shown so far, so that the adapter stores nothing itself."""
 
     def __init__(self, world: ScienceWorld) -> None:
         self.world = world
@@ -90,13 +90,13 @@ class ObservedWorld:
         self._visited, self._focused = dict[str, None](), dict[str, None]()
 
     def begin(self, task: ScienceTask) -> str:
-        """Reset; the task's description. A visit is of one episode."""
+        """Reset the world; return the task's description. An object serves one episode."""
         goal: str = self.world.reset(task).facts["goal"]
         self._enter()
         return goal
 
     def act(self, action: str) -> Event:
-        """A step of the world, and what it changed."""
+        """Take a step of the world; return what it changed."""
         step = self.world.step(action)
         score = step.facts["native"]
         event = Event(action, step.text, score - self._score, self._enter(), score, step.done)
@@ -114,11 +114,11 @@ class ObservedWorld:
         )  # fmt: skip
 
     def rooms(self) -> tuple[str, ...]:
-        """Those that can be reached now."""
+        """The rooms that can be reached now."""
         return self.world.rooms()
 
     def _enter(self) -> bool:
-        """Look, and note the room; whether it is a new one."""
+        """Look around and record the room; return whether it is new."""
         self._looks = self.world.looks()
         match = ROOM.search(self._looks.room)
         room = match[1] if match else ""
@@ -129,9 +129,9 @@ class ObservedWorld:
 
 @dataclass(frozen=True)
 class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
-    """One task. Frozen; during an episode only the world and the accounts change.
+    """One task. Frozen: during an episode only the world and the accounts of calls change.
 
-    single: whether Propose is asked for one condition at a time (Eq. 1), else for the whole plan (A.3).
+    single: whether Propose is asked for one condition per call (Eq. 1), else for the whole plan (A.3).
     """
 
     task: ScienceTask
@@ -144,7 +144,7 @@ class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
         return ConditionsState(self.world.begin(self.task)), Predicate(prompts.WHOLE, GOAL)
 
     def propose(self, state: ConditionsState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
-        """The conditions that follow on `planned`, all or the next one; the goal where the model gives none."""
+        """The conditions after `planned`, all or the next one; the goal if the model gives none."""
         if len(planned) >= prompts.GRAINS[self.policy.grain]:
             return [goal]
         targets = self.backbone.ask(
@@ -157,7 +157,7 @@ class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
 
     def realize(self, state: ConditionsState, target: Predicate, failures: Sequence[Attempt], view: Snapshot) -> str:
         failed = list(dict.fromkeys((str(failure.action), why(failure, target)) for failure in failures))
-        repeated = len(failures) - len(failed)  # at temperature 0 a model that repeats itself does so for ever
+        repeated = len(failures) - len(failed)  # at temperature 0 a model that repeats itself would never stop
         return self.backbone.ask(
             prompts.ACT, sample=repeated, room=view.room, inventory=view.inventory, visited=list(view.visited),
             recent=[prompts.ActionTaken(action=action, answer=answer) for action, answer in view.recent],
@@ -172,7 +172,7 @@ class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
         return observation.done
 
     def validate(self, tail: Sequence[Predicate], observation: Event, failures: Sequence[Attempt]) -> Verdict:
-        """A.3's shortcuts, in its order, then the prompt; what is asked about ends before the goal."""
+        """A.3's shortcuts in its order, then the prompt, which is only asked about predicates before the goal."""
         if observation.score >= FULL:
             return Verdict(len(tail), "the world says that the task is done")
         if observation.refused:
@@ -187,13 +187,13 @@ class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
         return Verdict(judgement.held, judgement.reason)
 
     def advance(self, state: ConditionsState, certified: Sequence[Predicate], observation: Event) -> ConditionsState:
-        held = (p.text for p in certified if p.kind != GOAL or observation.score >= FULL)
-        return ConditionsState(state.task, (*state.held, *held))
+        texts = (p.text for p in certified if p.kind != GOAL or observation.score >= FULL)
+        return ConditionsState(state.task, (*state.held, *texts))
 
     def replan(
         self, state: ConditionsState, goal: Predicate, trajectory: Trajectory, view: Snapshot
     ) -> Sequence[Predicate]:
-        """A fresh plan from here, told what it was stuck at, and what the world refused so far."""
+        """A new plan from here; the prompt has the stuck target, and what the world has refused so far."""
         failures, refused = trajectory.failures, [attempt for attempt in trajectory.attempts if _refused(attempt)]
         targets, actions = (list(dict.fromkeys(getattr(a, name) for a in refused)) for name in ("target", "action"))
         by_target = self.policy.refused == "targets"
@@ -208,11 +208,11 @@ class ScienceWorldAdapter(Adapter[ConditionsState, str, Event]):
         return [*_plan(plan), goal]
 
     def _situation(self, state: ConditionsState) -> dict[str, Any]:
-        """What every plan begins with: the task, what is certified, and what the world shows now."""
-        now = self.view()
+        """What every planning prompt begins with: the task, what is certified, and what the world shows now."""
+        view = self.view()
         return {
-            "grain": self.policy.grain, "task": state.task, "rooms": list(self.world.rooms()), "room": now.room,
-            "inventory": now.inventory, "certified": list(state.held),
+            "grain": self.policy.grain, "task": state.task, "rooms": list(self.world.rooms()), "room": view.room,
+            "inventory": view.inventory, "certified": list(state.held),
         }  # fmt: skip
 
 
@@ -221,5 +221,5 @@ def _plan(targets: Sequence[str]) -> list[Predicate]:
 
 
 def _refused(attempt: Attempt) -> bool:
-    """Whether the simulator did not know the action; the goal is no target that a plan could avoid."""
+    """Whether the simulator did not know the action. The goal does not count, since no plan could avoid it."""
     return attempt.kind != GOAL and bool(attempt.observation and REFUSALS.search(attempt.observation["answer"]))

@@ -1,6 +1,6 @@
-"""What the operators for ScienceWorld ask a model (A.3); the wording stands in `sdp/prompt_texts/scienceworld`.
+"""Prompts of the operators for ScienceWorld (A.3); the wording is in `sdp/prompt_texts/scienceworld`.
 
-What does not change in an episode stands first.
+What does not change during an episode comes first.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from pydantic import Field
 from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields, limited
 
-MOST_JUDGED = 4  # heads of the plan that one verdict may certify
-RETRIED = (0.7,)  # the temperatures of a repeated question: at 0 the answer would be the same
+MOST_JUDGED = 4  # predicates from the head of the plan that one verdict may certify
+RETRIED = (0.7,)  # the temperatures of a repeated prompt: at 0 the answer would be the same
 WHOLE = "The score of the task is 100."
 
 
 Grain = Literal["stage", "change", "action"]
-# What a predicate covers (§4.1): a stage of the task, one observable change, what one action does; the most of a plan.
+# What a predicate covers (§4.1): a stage of the task, an observable change, or the effect of one action; with the
+# largest number of predicates in a plan.
 GRAINS: dict[Grain, int] = {"stage": 5, "change": 20, "action": 200}
 
 
@@ -75,14 +76,14 @@ class Targets(AnswerModel):
 
 
 def conditions(least: int, most: int) -> type[Targets]:
-    """A plan of so many conditions."""
+    """An answer type for a plan of `least` to `most` conditions."""
     return limited(Targets, "targets", list[str], min_length=least, max_length=most)
 
 
 def next_targets(fields: PlanFields) -> type[Targets]:
-    """What may follow on the plan so far: one condition or all that fit; nothing may where something is planned."""
-    left = GRAINS[fields.grain] - len(fields.planned)
-    return conditions(0 if fields.planned else 1, 1 if fields.single else left)
+    """An answer type limited to what may follow the plan so far; it needs a condition if nothing is planned."""
+    remaining = GRAINS[fields.grain] - len(fields.planned)
+    return conditions(0 if fields.planned else 1, 1 if fields.single else remaining)
 
 
 PLAN = read_prompt("sdp/scienceworld/plan.md", PlanFields, Targets, retry_temperatures=RETRIED, narrow=next_targets)
@@ -135,7 +136,7 @@ class Judged(AnswerModel):
 
 
 def of_shown(fields: JudgeFields) -> type[Judged]:
-    """A verdict on no more conditions than are shown."""
+    """An answer type that certifies at most the conditions that are shown."""
     count = len(fields.targets)
     words = f"how many of the {count} conditions hold now, counted from the first"
     return limited(Judged, "held", int, words, ge=0, le=count)

@@ -40,14 +40,14 @@ from worlds.travelplanner.world import TravelPlanner
 
 @dataclass(frozen=True)
 class Policy:
-    """What a user may change.
+    """Options of the adapter.
 
-    every_meal: all meals of all days, as A.2 words its predicate; else, as the evaluator asks, all meals of days
-    without travel, and of travel days as many as the budget carries.
+    every_meal: ask for all meals of all days, as A.2 words its predicate; else, as the evaluator does, for all meals of
+    days without travel, and on travel days for as many as the budget allows.
 
     cities: "reference" (the benchmark's own sequence, from its annotation: privileged) or "propose" (chosen by Propose
     with the search tools). order: "costly first", or "numbered" as A.2 numbers the predicates.
-    keep_back: Realize keeps back what the meals still to come cost at least by the listings (not in the paper).
+    keep_back: Realize keeps back the least that the remaining meals cost by the listings (not in the paper).
     undo: how often Replan may undo earlier decisions (beyond the paper; 0 is the paper's retry-only Replan).
     """
 
@@ -65,9 +65,9 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An action: decisions for the target's slots, and the draft they make together with what is certified.
+    """An action: decisions for the target's slots, and the draft that they make together with what is certified.
 
-    note: why nothing could be chosen; then the world checks nothing. searches: what was looked up for it.
+    note: why nothing could be chosen; then the world checks nothing. searches: those made for this choice.
     """
 
     decisions: tuple[Decision, ...]
@@ -79,7 +79,7 @@ class Choice:
     def to_json(self) -> dict[str, Any]:
         """The decisions as [day, slot, text]; the draft follows from them and the state.
 
-        Searches stand with the observation: whether a city was looked up before makes no other action.
+        Searches are part of the observation: whether a city was searched before does not change the action.
         """
         chosen = [[decision.day, decision.slot, decision.text] for decision in self.decisions]
         return {"decisions": chosen, "note": self.note, "submit": self.submit}
@@ -87,7 +87,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
-    """One query. Frozen; during an episode only the world, the accounts and the listings found change."""
+    """One query. Frozen: during an episode only the world, the accounts of calls and the listings found change."""
 
     task: TripTask
     world: TravelPlanner
@@ -100,17 +100,17 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         return Catalogue(self.world)
 
     def start(self) -> tuple[TripState, Predicate]:
-        """s_0: nothing decided; the city sequence where the benchmark gives it."""
+        """s_0: nothing decided; the city sequence, if the benchmark gives it."""
         self.world.reset(self.task)
-        # By A.2 the plan follows from the task's shape and the city sequence; who gives the sequence is not said. The
-        # reference one is privileged: it comes from the benchmark's annotation.
+        # By A.2 the plan follows from the task's shape and the city sequence; the paper does not say where the sequence
+        # comes from. The reference sequence is privileged: it comes from the benchmark's annotation.
         route = trip.even_route(self.task, self.task.ref_cities) if self.policy.cities == "reference" else ()
         return TripState(self.task, route), trip.goal(self.task)
 
     def propose(self, state: TripState, goal: Predicate, planned: Sequence[Predicate]) -> Sequence[Predicate]:
-        """The rest of the plan: a function of the task's shape and the cities; only the latter are ever asked for.
+        """The rest of the plan. It follows from the task's shape and the cities; only the cities may need a prompt.
 
-        So one predicate a call (Eq. 1) has no reading of its own here: it gives the same plan by as many calls.
+        So one predicate per call (Eq. 1) makes no difference here: it gives the same plan in more calls.
         """
         routed = planned and planned[0].kind == trip.OUTBOUND
         route = trip.route_of(planned[0]) if routed else state.route or self._choose_route()
@@ -118,22 +118,22 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         return plan[len(planned) :]
 
     def realize(self, state: TripState, target: Predicate, failures: Sequence[Attempt], view: Any) -> Choice:
-        """Filter the options, let the backbone select; meals slot by slot inside one predicate."""
+        """Filter the options and let the backbone select; a predicate about meals is decided slot by slot."""
         if target.kind == REOPEN:
             return Choice((), None)
         if target.kind == BLANK:
             return self._unplanned(state, target, failures)
-        # Each slot's options exclude what the slots before it took, and see the budget that they left (A.2).
+        # Each slot's options exclude what earlier slots took, and see the budget that these left (A.2).
         decisions: tuple[Decision, ...] = ()
         for slots in _selections(target):
-            now = state.reopen(trip.slots_of(target)).decide(decisions)
-            options = self._options(now, target, slots[0])
+            current = state.reopen(trip.slots_of(target)).decide(decisions)
+            options = self._options(current, target, slots[0])
             if not options.options and target.about.get("required", True):
                 return Choice((), None, note=options.diagnostic, searches=self.catalogue.new_searches())
             decisions += self._select(
-                now, target, options, failures, slots, trip=_trip_text(self.task, now.route),
-                slot=f"{slots[0][1]} of day {slots[0][0]}", left=self.task.budget - now.cost,
-                wanted=list(now.cuisines_missing),
+                current, target, options, failures, slots, trip=_trip_text(self.task, current.route),
+                slot=f"{slots[0][1]} of day {slots[0][0]}", left=self.task.budget - current.cost,
+                wanted=list(current.cuisines_missing),
             )  # fmt: skip
         draft = trip.itinerary(_on_its_route(state, target).decide(decisions))
         return Choice(decisions, draft, submit=target.kind == trip.RENDER, searches=self.catalogue.new_searches())
@@ -151,42 +151,44 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         return Report(action.decisions, step.text, step.facts, searches=action.searches)
 
     def validate(self, tail: Sequence[Predicate], observation: Report, failures: Sequence[Attempt]) -> Verdict:
-        """One predicate at a time: each slot wants a selection of its own, so nothing ever cascades here."""
+        """One predicate at a time: each slot needs its own selection, so nothing ever cascades here."""
         problem = fault(tail[0], observation)
         return Verdict(0, problem) if problem else Verdict(1, "certified")
 
     def advance(self, state: TripState, certified: Sequence[Predicate], observation: Report) -> TripState:
-        """Add the certified decisions; take back those that a certified undoing step opened again."""
+        """Add the certified decisions; take back those that a certified undoing step reopened."""
         head = certified[0]
         if head.kind == REOPEN:
             return state.reopen((day, slot) for day, slot in head.about["slots"])
         return _on_its_route(state, head).decide(observation.decisions)
 
     def replan(self, state: TripState, goal: Predicate, trajectory: Trajectory, view: Any) -> Sequence[Predicate]:
-        """Retry only (A.2): the same tail; with `policy.undo`, first decide again what costs more than it must."""
+        """Retry only (A.2): the same tail. With `policy.undo`, first reopen decisions that cost more than they must."""
         plan = trajectory.plans[-1].predicates
-        rest = plan[trajectory.certified :]
+        remaining = plan[trajectory.certified :]
         undone = sum(predicate.kind == REOPEN for predicate in plan)
         # The paper cannot take certified decisions back (A.2); what follows goes beyond it.
         if undone >= self.policy.undo:
-            return rest
-        # Retrying alone can help unless earlier decisions are in the way of the predicate that is stuck.
-        tries = trajectory.failures
-        if rest[0].kind != trip.BUDGET and not any(failure.action and failure.action["note"] for failure in tries):
-            return rest
-        tail = undoing_tail(self.catalogue, state, rest, self.policy.every_meal)
-        return rest if tail is None else tail
+            return remaining
+        # A retry can help, unless earlier decisions are in the way of the stuck predicate.
+        failures = trajectory.failures
+        if remaining[0].kind != trip.BUDGET and not any(
+            failure.action and failure.action["note"] for failure in failures
+        ):
+            return remaining
+        tail = undoing_tail(self.catalogue, state, remaining, self.policy.every_meal)
+        return remaining if tail is None else tail
 
     def without_content(self, predicate: Predicate) -> Predicate:
-        """It only says how many selections the predicate would have asked for, which no prompt shows."""
+        """It only says how many selections the predicate would have asked for; no prompt shows the number."""
         return Predicate(NOTHING, BLANK, {"selections": len(_selections(predicate))})
 
     def _unplanned(self, state: TripState, target: Predicate, failures: Sequence[Attempt]) -> Choice:
-        """As many selections without the plan: of anything, with neither slot, route, cuisines nor money counted."""
+        """As many selections without the plan: among any options, ignoring slot, route, cuisines and budget."""
         decisions: tuple[Decision, ...] = ()
         for number in range(target.about["selections"]):
-            now = state.decide(decisions)
-            texts = [decision.text for decision in now.decisions]
+            current = state.decide(decisions)
+            texts = [decision.text for decision in current.decisions]
             random = Random(f"{self.task.id} {texts} {len(failures)} {number}")
             options = Options(anything(self.catalogue, self.task, random))
             fields = {
@@ -195,7 +197,7 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
                 "left": self.task.budget,
                 "wanted": [],
             }
-            decisions += self._select(now, target, options, failures, [], **fields)
+            decisions += self._select(current, target, options, failures, [], **fields)
         return Choice(decisions, trip.itinerary(state.decide(decisions)), searches=self.catalogue.new_searches())
 
     def _options(self, state: TripState, target: Predicate, slot: tuple[int, str]) -> Options:
@@ -213,15 +215,15 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
             options = attraction_options(self.catalogue, state, target)
         if target.about.get("frugal"):
             options = frugal(self.catalogue, state, target, options, self.policy.every_meal)
-        # Filtered before the question is asked, so that whatever is selected passes Validate (A.2).
+        # Filtered before the prompt is asked, so that whatever is selected passes Validate (A.2).
         return cap(options, state.cuisines_missing)
 
     def _select(
         self, state: TripState, target: Predicate, options: Options, failures: Sequence[Attempt],
         slots: Sequence[tuple[int, str]], **fields: Any,
     ) -> tuple[Decision, ...]:  # fmt: skip
-        """Ask the backbone for one of the options; without any, an optional slot stays empty. fields: of the prompt,
-        on the trip and on what is to be decided.
+        """Ask the backbone for one of the options; if there are none, an optional slot stays empty. fields: fields of
+        the prompt, on the trip and on what is to be decided.
         """
         if not options.options:
             return tuple(Decision(day, slot, trip.EMPTY) for day, slot in slots)
@@ -239,7 +241,7 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
         choice = answer.value.choice
         if 1 <= choice <= len(options.options):
             return options.options[choice - 1].decisions
-        # Not on the list: the world checks it as it is, and Validate rejects it.
+        # Not on the list: the world checks it anyway, and Validate rejects it.
         return tuple(Decision(day, slot, f"option {choice}") for day, slot in slots)
 
     def _choose_route(self) -> Route:
@@ -255,13 +257,13 @@ class TravelPlannerAdapter(Adapter[TripState, Choice, Report]):
 
 
 def _selections(target: Predicate) -> list[list[tuple[int, str]]]:
-    """The slots of a target, grouped by selection: all nights of a stay are one, each meal is one."""
+    """The slots of a target, grouped by selection: one for all nights of a stay, one for each meal."""
     slots = trip.slots_of(target)
     return [[slot] for slot in slots] if target.kind == trip.MEALS_OF_DAY else [slots] if slots else []
 
 
 def _on_its_route(state: TripState, target: Predicate) -> TripState:
-    """The state on the route that its first transport belongs to: Propose may have chosen it, Replan changed it."""
+    """The state with the route of a first transport: Propose may have chosen the route, or Replan changed it."""
     return replace(state, route=trip.route_of(target)) if target.kind == trip.OUTBOUND else state
 
 
@@ -271,15 +273,15 @@ def _trip_text(task: TripTask, route: Route) -> str:
 
 
 def _rejected_choices(failures: Sequence[Attempt], target: Predicate) -> list[RejectedChoice]:
-    """Each rejected choice once, with how often: the same line over and over would only make the prompt long."""
+    """Each rejected choice once, with its count: repeated lines would only make the prompt longer."""
     chosen = (failure.action["decisions"] if failure.action else [] for failure in failures)
     choices = ("; ".join(text for _, _, text in decisions) or "nothing" for decisions in chosen)
-    lines = Counter(zip(choices, (why(failure, target) for failure in failures), strict=True))
-    return [RejectedChoice(choice=choice, reason=reason, times=times) for (choice, reason), times in lines.items()]
+    counts = Counter(zip(choices, (why(failure, target) for failure in failures), strict=True))
+    return [RejectedChoice(choice=choice, reason=reason, times=times) for (choice, reason), times in counts.items()]
 
 
 def _candidate(catalogue: Catalogue, task: TripTask, city: str) -> Candidate:
-    """What the search tools say of a city, before any plan."""
+    """What the search tools say about a city, before any plan."""
     route = trip.even_route(task, (city,) * task.visiting_city_number)
     state = TripState(task, route)
     there = ways(catalogue, Leg(1, task.dates[0], task.org, city), state)

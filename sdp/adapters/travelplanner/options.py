@@ -1,11 +1,11 @@
-"""Constraint-upfront option filtering (A.2): what may still be chosen for a slot, and which filter left nothing.
+"""Constraint-upfront option filtering (A.2): the options left for a slot, or the filter that left none.
 
-The five filters come in the paper's order. What the official evaluator checks beyond them stands with the filter it is
-kin to: minimum nights with the local constraints, a way to travel on in the same mode with mode consistency.
+The five filters come in the paper's order. Other checks of the official evaluator belong to the most similar filter:
+minimum nights to the local constraints, a way to travel on in the same mode to mode consistency.
 
-Where the plan says nothing (`sdp.placebo`), Realize is offered `anything`: what a slot of such a trip could hold, drawn
-from the query's days and destination alone, of every city that the search lists where that is a state. Nothing is
-filtered and nothing sorted, so that neither the plan nor the wishes or the money of the trip can be read off the list.
+If the plan says nothing (`sdp.placebo`), Realize is offered `anything`: what a slot of such a trip could hold. It is
+sampled from the query's days and destination alone; if the destination is a state, from every city that the search
+lists. Nothing is filtered or sorted, so the list reveals neither the plan nor the wishes or the budget of the trip.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from worlds.travelplanner.listings import Leg as Drive
 from worlds.travelplanner.tasks import TripTask
 from worlds.travelplanner.world import TravelPlanner
 
-# What A.2 caps the list at.
+# A.2's cap on the list.
 CAP = 30
 LISTINGS, LOCAL, MODE, UNIQUE, AFFORDABLE = (
     "sandbox membership", "local constraints", "transport-mode consistency", "trip-wide uniqueness", "affordability",
 )  # fmt: skip
 FLIGHT = "flight"
 SLOTS = ("transportation", *MEALS, "attraction", "accommodation")
-TRIES = 10  # draws for each option: a city may have nothing for a slot, and two may have no way between them
+TRIES = 10  # samples per option: a city may have nothing for a slot, and two cities may have no way between them
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One choice. decisions: what it puts into which slots; cost: dollars for all of them together."""
+    """One choice. decisions: the slots that it fills, and with what; cost: dollars for all of them together."""
 
     label: str
     decisions: tuple[Decision, ...]
@@ -46,49 +46,49 @@ class Option:
 
 
 class Options(NamedTuple):
-    """What is left to choose from, cheapest first; where nothing is, `diagnostic` says which filter left nothing."""
+    """The remaining options, cheapest first; if there are none, `diagnostic` names the filter that left none."""
 
     options: tuple[Option, ...]
     diagnostic: str = ""
 
 
 Stage = tuple[str, Callable[[Any], bool]]
-KeptBack = Callable[[Option], float]  # an option -> dollars that must be left once it is taken
+KeptBack = Callable[[Option], float]  # takes an option; dollars that must remain after it
 
 
 def nothing(option: Option) -> float:
-    """Nothing is kept back: affordability as A.2 words it."""
+    """Keep nothing back: affordability as A.2 words it."""
     return 0.0
 
 
 def sift(candidates: Iterable[Option], stages: Sequence[Stage], what: str) -> Options:
-    """Apply the filters in sequence; sort what is left by cost."""
-    left = list(candidates)
-    if not left:
+    """Apply the filters in sequence; sort the remaining options by cost."""
+    remaining = list(candidates)
+    if not remaining:
         return Options((), f"{LISTINGS}: the listings hold no {what}")
-    # In sequence, so that the filter that leaves nothing can be named: A.2 gives that diagnostic to Replan.
-    for name, keep in stages:
-        kept = [option for option in left if keep(option)]
-        if not kept:
-            cheapest = min(option.cost for option in left)
+    # In sequence, so that the filter that leaves nothing can be named: A.2 gives this diagnostic to Replan.
+    for name, passes in stages:
+        passing = [option for option in remaining if passes(option)]
+        if not passing:
+            cheapest = min(option.cost for option in remaining)
             return Options(
-                (), f"{name}: none of {len(left)} left for {what} passes (the cheapest costs ${cheapest:,.0f})"
+                (), f"{name}: none of {len(remaining)} left for {what} passes (the cheapest costs ${cheapest:,.0f})"
             )
-        left = kept
-    # Cheapest first (A.2); the label decides ties, or prompts and with them recordings would depend on the tables'
-    # order.
-    return Options(tuple(sorted(left, key=lambda option: (option.cost, option.label))))
+        remaining = passing
+    # Cheapest first (A.2). The label breaks ties; otherwise prompts, and so recordings, would depend on the order of
+    # the tables.
+    return Options(tuple(sorted(remaining, key=lambda option: (option.cost, option.label))))
 
 
 def cap(options: Options, wanted: Sequence[str] = (), size: int = CAP) -> Options:
-    """The cheapest `size`; a wanted cuisine's cheapest offer is always among them, in place of a dearer option."""
+    """The cheapest `size` options, always with the cheapest offer of each wanted cuisine, in place of the last ones."""
     # The paper does not say how the cap treats cuisines. A plain cut at 30 can hide the only restaurant that the
-    # budget check will ask for, which no Realize could then choose.
+    # budget check will require, which no Realize could then choose.
     offers = (next((o for o in options.options if cuisine in o.cuisines), None) for cuisine in wanted)
-    kept = list(dict.fromkeys(offer for offer in offers if offer))
-    others = [option for option in options.options if option not in kept]
-    shown = {*kept, *others[: size - len(kept)]}
-    return Options(tuple(option for option in options.options if option in shown), options.diagnostic)
+    promoted = list(dict.fromkeys(offer for offer in offers if offer))
+    others = [option for option in options.options if option not in promoted]
+    selected = {*promoted, *others[: size - len(promoted)]}
+    return Options(tuple(option for option in options.options if option in selected), options.diagnostic)
 
 
 class Search(NamedTuple):
@@ -101,11 +101,11 @@ class Search(NamedTuple):
 class Catalogue:
     """Cache of what the search tools list in an episode: each city and leg is searched once.
 
-    Rows become texts that read back as these rows. Holds nothing of the trip.
+    Options made from its rows have texts that the evaluator reads back as the same rows. Holds nothing of the trip.
     """
 
     def __init__(self, world: TravelPlanner) -> None:
-        """world: with the episode's task open, before the first search."""
+        """world: with the episode's task open, and before any search."""
         self._world = world
         self._rows: dict[str, tuple[Any, ...]] = {}
         self._new: list[Search] = []
@@ -131,7 +131,7 @@ class Catalogue:
         return self._searched(f"CitySearch[{state}]", lambda facts: facts["cities"])
 
     def new_searches(self) -> tuple[Search, ...]:
-        """The searches made since this was last asked."""
+        """The searches made since the last call of this method."""
         new, self._new = tuple(self._new), []
         return new
 
@@ -149,11 +149,11 @@ class Catalogue:
 
 
 def _readable(rows: Sequence[Any], unwritable: str) -> Iterator[Any]:
-    """The rows of a city that the evaluator would find again by the text that an itinerary has for them.
+    """The rows of a city that the evaluator would find by the text that an itinerary has for them.
 
-    This is its rule for names, and no search tells it: it takes the first row of the city whose name has the written
-    one as a part, so a name that is part of another's would be priced and judged as that other one. On official data
-    it takes out 0.4 % of the accommodations, 0.7 % of the restaurants and 0.8 % of the attractions.
+    This is the evaluator's rule for names, which no search reveals: it takes the first row of the city whose name
+    contains the written one. So a name that is part of another name would be priced and judged as that other one. On
+    official data this removes 0.4 % of the accommodations, 0.7 % of the restaurants and 0.8 % of the attractions.
     """
     for row in dict.fromkeys(rows):
         name, city = name_and_city(place_text(row))
@@ -163,22 +163,22 @@ def _readable(rows: Sequence[Any], unwritable: str) -> Iterator[Any]:
 
 
 def place_text(row: Any) -> str:
-    """A place as the benchmark writes it."""
+    """A place as an itinerary in the benchmark's format names it."""
     return f"{row.name.strip()}, {row.city}"
 
 
 def transport_options(
     catalogue: Catalogue, state: TripState, target: Predicate, kept_back: KeptBack = nothing
 ) -> Options:
-    """Flights of the day and drives, for one leg."""
+    """Flights of the day and drives for one leg."""
     leg = Leg(*(target.about[name] for name in ("day", "date", "org", "dest")))
-    # Deciding one leg by car forbids flights on the others: modes are held for the whole trip (A.2, filter 3).
+    # One leg by car rules out flights on the others: the mode is fixed for the whole trip (A.2, filter 3).
     decided = {d.day for d in state.decisions if d.slot == "transportation"} | {leg.day}
-    rest = [other for other in legs(state.task, route_of(target)) if other.day not in decided]
+    undecided = [other for other in legs(state.task, route_of(target)) if other.day not in decided]
     others = {d.mode for d in state.decisions if d.mode and d.day != leg.day}
     stages = (
         (LOCAL, lambda option: allowed(option, state)),
-        (MODE, lambda option: _consistent(option.mode, others) and _goes_on(catalogue, state, option.mode, rest)),
+        (MODE, lambda option: _consistent(option.mode, others) and _goes_on(catalogue, state, option.mode, undecided)),
         (AFFORDABLE, _affordable(state, [(leg.day, "transportation")], kept_back)),
     )
     return sift(ways(catalogue, leg, state), stages, f"transport from {leg.org} to {leg.dest} on {leg.date}")
@@ -201,7 +201,7 @@ def meal_options(
 ) -> Options:
     """Restaurants for one meal."""
     day = target.about["day"]
-    # The evaluator compares the full texts of all meals of the trip, so a second branch of a chain is no repetition.
+    # The evaluator compares the full texts of all meals of the trip, so another branch of a chain is no repetition.
     used = state.reopen([(day, slot)]).used(MEALS)
     rows = [row for city in target.about["cities"] for row in catalogue.restaurants(city)]
     candidates = [meal(row, day, slot, state.task) for row in rows]
@@ -223,7 +223,7 @@ def attraction_options(catalogue: Catalogue, state: TripState, target: Predicate
 
 
 def ways(catalogue: Catalogue, leg: Leg, state: TripState) -> list[Option]:
-    """Every way of travelling a leg, before any filter but the first."""
+    """Every way to travel a leg, before any filter but the first."""
     people, options = state.task.people, []
     for flight in catalogue.flights(leg.org, leg.dest, leg.date):
         text = (f"Flight Number: {flight.number}, from {leg.org} to {leg.dest}, "
@@ -252,30 +252,30 @@ def night(row: Any, days: Sequence[int], people: int) -> Option:
 
 def meal(row: Any, day: int, slot: str, task: TripTask) -> Option:
     """A restaurant for a meal, with those of the query's cuisines that it offers."""
-    cuisines = tuple(wanted for wanted in task.cuisines if any(wanted in kind for kind in row.cuisines))
+    cuisines = tuple(cuisine for cuisine in task.cuisines if any(cuisine in kind for kind in row.cuisines))
     eaten = Decision(day, slot, place_text(row), meal_cost(row, task.people), "", cuisines)
     return Option(eaten.text, (eaten,), eaten.cost, cuisines=cuisines)
 
 
 def sight(row: Any, day: int) -> Option:
     """An attraction of a day."""
-    # The closing semicolon matters: the evaluator does not read what none closes.
+    # The final semicolon matters: the evaluator does not read an attraction without it.
     return Option(place_text(row), (Decision(day, "attraction", f"{place_text(row)};"),), 0.0)
 
 
 def allowed(option: Option, state: TripState) -> bool:
-    """Whether the query does not rule out this way of travelling, by the benchmark's own spelling."""
+    """Whether the query allows this way of travelling, by the benchmark's own spelling."""
     word = FORBIDDEN_WORDS.get(state.task.transportation or "")
     return word is None or word not in option.label
 
 
 def _consistent(mode: str, others: set[str]) -> bool:
-    """Self-driving goes with neither flights nor taxis."""
+    """Whether a mode fits the others: self-driving excludes both flights and taxis."""
     return not others or (mode == SELF_DRIVING) == (SELF_DRIVING in others)
 
 
 def _goes_on(catalogue: Catalogue, state: TripState, mode: str, rest: Iterable[Leg]) -> bool:
-    """Whether each leg still to be decided can be travelled in a way that goes with `mode`."""
+    """Whether each undecided leg can be travelled in a way that fits `mode`."""
     return all(
         any(allowed(way, state) and _consistent(way.mode, {mode}) for way in ways(catalogue, leg, state))
         for leg in rest
@@ -288,13 +288,13 @@ def _suits(row: Any, state: TripState, nights: int) -> bool:
 
 
 def _affordable(state: TripState, slots: Sequence[tuple[int, str]], kept_back: KeptBack) -> Callable[[Option], bool]:
-    """Cost so far, without what now stands in `slots`, plus the option and what is kept back, is within the budget."""
+    """Whether the cost without these slots, plus the option and what is kept back, is within the budget."""
     elsewhere = sum(d.cost for d in state.decisions if (d.day, d.slot) not in set(slots))
     return lambda option: elsewhere + option.cost + kept_back(option) <= state.task.budget
 
 
 def anything(catalogue: Catalogue, task: TripTask, random: Random) -> tuple[Option, ...]:
-    """At most CAP options, each a slot of a day with an entry of the listings for it, both by chance."""
+    """At most CAP options; each is a random entry of the listings for a random slot and day."""
     cities = destinations(catalogue, task)
     options: dict[str, Option] = {}
     for _ in range(TRIES * CAP):
@@ -310,7 +310,7 @@ def anything(catalogue: Catalogue, task: TripTask, random: Random) -> tuple[Opti
 
 def destinations(catalogue: Catalogue, task: TripTask) -> list[str]:
     """The cities that the query may mean, without the origin."""
-    # Some cities share their name with a state; only trips of 3 days name a city.
+    # Some cities share their name with a state; only 3-day trips name a city.
     cities = (task.dest,) if task.days == 3 else catalogue.cities(task.dest)
     return [city for city in cities if city != task.org]
 
@@ -318,7 +318,7 @@ def destinations(catalogue: Catalogue, task: TripTask) -> list[str]:
 def _entries(
     catalogue: Catalogue, task: TripTask, day: int, slot: str, cities: Sequence[str], random: Random
 ) -> Sequence[Option]:
-    """What the listings have for a slot in one of the cities, or on a way between two places."""
+    """The listings' entries for a slot in a random city, or for a way between two random places."""
     city = random.choice(cities)
     if slot == "transportation":
         org, dest = random.sample([task.org, *cities], 2)

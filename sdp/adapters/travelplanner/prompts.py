@@ -1,4 +1,4 @@
-"""The two questions that TravelPlanner's operators ask a model; the wording stands in `sdp/prompt_texts`."""
+"""The two prompts of TravelPlanner's operators; the wording is in `sdp/prompt_texts`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Selection(AnswerModel):
 
 
 def of_listed(fields: SelectFields) -> type[Selection]:
-    """The number of an option that is there."""
+    """An answer type limited to the numbers of the listed options."""
     numbers: Any = Literal[tuple(range(1, len(fields.options) + 1))]  # made at run time: no type checker follows
     return limited(Selection, "choice", numbers, f"the number of the option you choose, 1 to {len(fields.options)}")
 
@@ -90,7 +90,7 @@ class Cities(AnswerModel):
 
 
 def of_candidates(fields: CitiesFields) -> type[Cities]:
-    """As many of the candidates as are wanted; any cities, where there are not as many, and no answer can be right."""
+    """An answer type for `count` of the candidates; any cities if there are fewer, since no answer can be right."""
     count, names = fields.count, tuple(candidate.city for candidate in fields.candidates)
     if len(names) < count:
         return Cities

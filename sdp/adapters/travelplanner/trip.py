@@ -54,9 +54,9 @@ Route = tuple[Stop, ...]
 
 @dataclass(frozen=True, slots=True)
 class TripState:
-    """s_t: the task's constants, the route, and what has been decided and certified.
+    """s_t: the task's constants, the route, and the certified decisions.
 
-    Immutable; deciding a slot again replaces what stood there, which only an undoing Replan asks for.
+    Immutable. A slot can be decided again, which replaces its decision; only an undoing Replan asks for this.
     """
 
     task: TripTask
@@ -75,12 +75,12 @@ class TripState:
     @property
     def cuisines_missing(self) -> tuple[str, ...]:
         """Cuisines that the query asks for and no decided meal offers, in the query's order."""
-        # Only the budget check looks across predicates (A.2), so cuisines are counted here and judged there.
-        had = {cuisine for decision in self.decisions for cuisine in decision.cuisines}
-        return tuple(cuisine for cuisine in self.task.cuisines if cuisine not in had)
+        # Only the budget check looks across predicates (A.2): cuisines are counted here and judged there.
+        offered = {cuisine for decision in self.decisions for cuisine in decision.cuisines}
+        return tuple(cuisine for cuisine in self.task.cuisines if cuisine not in offered)
 
     def used(self, slots: Sequence[str]) -> set[str]:
-        """The texts that stand in any of `slots`."""
+        """The texts in any of `slots`."""
         return {decision.text for decision in self.decisions if decision.slot in slots and decision.text != EMPTY}
 
     def decide(self, decisions: Iterable[Decision]) -> TripState:
@@ -90,9 +90,9 @@ class TripState:
         return replace(self, decisions=tuple(slots[key] for key in sorted(slots)))
 
     def reopen(self, slots: Iterable[tuple[int, str]]) -> TripState:
-        """The state with these slots undecided again."""
-        gone = set(slots)
-        return replace(self, decisions=tuple(d for d in self.decisions if (d.day, d.slot) not in gone))
+        """The state with these slots open again."""
+        reopened = set(slots)
+        return replace(self, decisions=tuple(d for d in self.decisions if (d.day, d.slot) not in reopened))
 
     def to_json(self) -> dict[str, Any]:
         """The certified decisions as [day, slot, text, dollars]; the constants are those of the task."""
@@ -102,7 +102,7 @@ class TripState:
 
 
 def even_route(task: TripTask, cities: Sequence[str]) -> Route:
-    """The benchmark's own topology: as many nights in one city as in the next."""
+    """The benchmark's own topology: equally many nights in each city."""
     return tuple(Stop(city, (task.days - 1) // len(cities)) for city in cities)
 
 
@@ -112,23 +112,23 @@ def route_of(target: Predicate) -> Route:
 
 
 def legs(task: TripTask, route: Route) -> list[Leg]:
-    """The travel days: the first, the one after the last night in each city, and so the last."""
-    # The evaluator wants a closed circle: the first and the last place are the origin.
+    """The travel days: the first day, and the day after the last night in each city."""
+    # The evaluator wants a closed circle: the trip starts and ends at the origin.
     places = [task.org, *(stop.city for stop in route), task.org]
     days = accumulate((stop.nights for stop in route), initial=1)
     return [Leg(day, task.dates[day - 1], *places[n : n + 2]) for n, day in enumerate(days)]
 
 
 def cities_on(task: TripTask, route: Route) -> dict[int, tuple[str, ...]]:
-    """Day -> where one may eat and look around: the cities of the day, the origin left out."""
+    """Day -> the cities of the day without the origin: where to eat and look around."""
     ways = legs(task, route)
-    where = {}
+    cities = {}
     for day in range(1, task.days + 1):
         leg = next((leg for leg in ways if leg.day == day), None)
-        here = [leg.org, leg.dest] if leg else [max((w for w in ways if w.day < day), key=lambda w: w.day).dest]
-        # On a meal in the origin the evaluator stops reading that day's cuisines.
-        where[day] = tuple(city for city in here if city != task.org)
-    return where
+        places = [leg.org, leg.dest] if leg else [max((w for w in ways if w.day < day), key=lambda w: w.day).dest]
+        # The evaluator stops reading a day's cuisines at a meal in the origin.
+        cities[day] = tuple(city for city in places if city != task.org)
+    return cities
 
 
 def nights(task: TripTask, route: Route) -> list[tuple[str, tuple[int, ...]]]:
@@ -142,23 +142,23 @@ def nights(task: TripTask, route: Route) -> list[tuple[str, tuple[int, ...]]]:
 def state_plan(task: TripTask, route: Route, every_meal: bool, numbered: bool = False) -> tuple[Predicate, ...]:
     """The plan: 1 + n + (n - 1) + 2N + 3 predicates (A.2).
 
-    every_meal: ask for all meals of all days, as A.2 does; else travel days may leave meals out where the budget
-    carries no more. They come after the days that may not: what must be had is paid for first, and the last day gives
-    up first. So do their attractions, which a city may have few of.
-    numbered: A.2 numbers its kinds of predicates, return transport sixth, and wants costly decisions of the whole trip
-    before what belongs to a day. One order cannot do both; numbered follows the first, else the second is followed.
+    every_meal: ask for all meals of all days, as A.2 does; else travel days may leave out meals if the budget does not
+    allow them. Their predicates then come after those of the other days, so that required meals are paid for first; the
+    last day gives up meals first. The same holds for their attractions, of which a city may have few.
+    numbered: A.2 numbers its kinds of predicates, return transport sixth, but also wants costly decisions of the whole
+    trip before those of a day. No order can do both: `numbered` follows the first, otherwise the second is followed.
     """
     ways = legs(task, route)
     travel_days = {leg.day for leg in ways}
     kinds = [OUTBOUND, *[BETWEEN] * (len(ways) - 2), RETURN]
     transport = [_transport(kind, leg, task, route) for kind, leg in zip(kinds, ways, strict=True)]
     stays = [_stay(city, days, task) for city, days in nights(task, route)]
-    where = cities_on(task, route)
-    meals = [_meals(day, where[day], every_meal or day not in travel_days, task) for day in where]
-    sights = [_sights(day, where[day], day not in travel_days) for day in where]
+    cities = cities_on(task, route)
+    meals = [_meals(day, cities[day], every_meal or day not in travel_days, task) for day in cities]
+    sights = [_sights(day, cities[day], day not in travel_days) for day in cities]
     for by_day in (meals, sights):
         by_day.sort(key=lambda predicate: not predicate.about["required"])  # stable
-    # The evaluator wants meals and an attraction on days without travel only; what else is chosen costs money.
+    # The evaluator asks for meals and an attraction only on days without travel; any other costs money.
     content = [*transport, *stays, *meals, *sights]
     needed = [slot for p in content if p.about.get("required", True) for slot in slots_of(p)]
     back = (len(transport) - 1) if numbered else len(transport)
@@ -192,8 +192,8 @@ def _stay(city: str, days: tuple[int, ...], task: TripTask) -> Predicate:
 def _meals(day: int, cities: tuple[str, ...], required: bool, task: TripTask) -> Predicate:
     extent = "Breakfast, lunch and dinner" if required else "As many meals as the budget carries"
     text = f"{extent} of day {day} are chosen in {' or '.join(cities)}, at restaurants not visited on the trip before."
-    about = {"day": day, "cities": list(cities), "required": required, "budget": task.budget}
-    return Predicate(text, MEALS_OF_DAY, about)
+    fields = {"day": day, "cities": list(cities), "required": required, "budget": task.budget}
+    return Predicate(text, MEALS_OF_DAY, fields)
 
 
 def _sights(day: int, cities: tuple[str, ...], required: bool) -> Predicate:
@@ -204,30 +204,30 @@ def _sights(day: int, cities: tuple[str, ...], required: bool) -> Predicate:
 def _budget(task: TripTask, needed: list[tuple[int, str]]) -> Predicate:
     cuisines = f" and {', '.join(task.cuisines)} food was had" if task.cuisines else ""
     text = f"Everything needed is decided, the whole trip costs at most ${task.budget:,}{cuisines}."
-    about = {"budget": task.budget, "cuisines": list(task.cuisines), "needed": [list(slot) for slot in needed]}
-    return Predicate(text, BUDGET, about)
+    fields = {"budget": task.budget, "cuisines": list(task.cuisines), "needed": [list(slot) for slot in needed]}
+    return Predicate(text, BUDGET, fields)
 
 
 def state_from_json(task: TripTask, value: Mapping[str, Any]) -> TripState:
-    """A state read back from a trajectory; modes and cuisines, which only choices need, are not kept there."""
+    """A state read back from a trajectory, without modes and cuisines, which are not stored; only choices need them."""
     decisions = tuple(Decision(*decision) for decision in value["decisions"])
     return TripState(task, tuple(Stop(*stop) for stop in value["route"]), decisions)
 
 
 def facts(value: Mapping[str, Any]) -> dict[str, str]:
-    """A state's JSON as it is to be read: slot -> decision, such as "day 1 transportation"."""
+    """A state's JSON for a reader: slot -> decision, such as "day 1 transportation"."""
     stops = " – ".join(f"{city} ({nights} nights)" for city, nights in value["route"])
     slots = {f"day {day} {slot}": f"{text} (${cost:,.0f})" for day, slot, text, cost in value["decisions"]}
     return {"route": stops, "dollars": f"{value['cost']:,.0f}"} | slots
 
 
 def itinerary(state: TripState) -> list[dict[str, Any]]:
-    """The decisions in the benchmark's submission format; "-" where nothing is decided."""
+    """The decisions in the benchmark's submission format; "-" in undecided slots."""
     days = blank_draft(state.task)
     if state.route:
         ways = {leg.day: leg for leg in legs(state.task, state.route)}
-        for day, here in cities_on(state.task, state.route).items():
-            days[day - 1]["current_city"] = f"from {ways[day].org} to {ways[day].dest}" if day in ways else here[0]
+        for day, cities in cities_on(state.task, state.route).items():
+            days[day - 1]["current_city"] = f"from {ways[day].org} to {ways[day].dest}" if day in ways else cities[0]
     for decision in state.decisions:
         days[decision.day - 1][decision.slot] = decision.text
     return days
@@ -246,5 +246,5 @@ def slots_of(target: Predicate) -> list[tuple[int, str]]:
 
 
 def named(target: Predicate) -> str:
-    """What a predicate is about, in whatever words it asks for it: its slots, else its kind."""
+    """What a predicate is about, however it words it: its slots, else its kind."""
     return ", ".join(f"day {day} {slot}" for day, slot in slots_of(target)) or target.kind

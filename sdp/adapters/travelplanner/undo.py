@@ -1,8 +1,8 @@
-"""Beyond the paper: the least that the rest of a trip costs, and a Replan that may undo what costs more.
+"""Beyond the paper: the least that the rest of a trip costs, and a Replan that may undo more expensive decisions.
 
-Off by default and reported apart. Undoing is a predicate like any other ("… are open again"), so the trajectory shows
-it, and the predicates after it carry `frugal`, which leaves Realize only the choices of a cheapest trip. Where another
-spread of the nights over the same cities costs less, or is the only one that can be had, the route changes with it.
+Off by default, and reported separately. Undoing is a predicate like any other ("… are open again"), so the trajectory
+shows it. The predicates after it carry `frugal`, which leaves Realize only the choices of a cheapest trip. If another
+distribution of the nights over the same cities costs less, or is the only possible one, the route changes too.
 One undoing is enough for every query that some honest plan through these cities can meet.
 """
 
@@ -38,16 +38,16 @@ Counts = tuple[int, ...]  # meals in each city of the route
 
 
 class Meals(NamedTuple):
-    """texts: city -> the restaurants to eat at there, as the itinerary writes them. cost: dollars for the party."""
+    """texts: city -> restaurants to eat at there, as an itinerary writes them. cost: dollars for the party."""
 
     cost: int
     texts: Mapping[str, frozenset[str]]
 
 
 def cheapest_meals(catalogue: Catalogue, state: TripState, every_meal: bool) -> Meals | None:
-    """The cheapest restaurants for all meals that must still be chosen and all cuisines not yet had; None if none do.
+    """The cheapest restaurants for all required meals that are still open and all missing cuisines; None if impossible.
 
-    Exact: optional meals are only eaten for a cuisine, so the ways to share the meals out between the cities are few.
+    Exact: optional meals are only eaten for a cuisine, so there are few ways to distribute the meals over the cities.
     """
     wanted, used = state.cuisines_missing, state.used(MEALS)
     shares = meals_by_city(state, every_meal)
@@ -66,50 +66,50 @@ def cheapest_meals(catalogue: Catalogue, state: TripState, every_meal: bool) -> 
 
 
 def least_for_meals(catalogue: Catalogue, state: TripState, slot: tuple[int, str] | None, every_meal: bool) -> KeptBack:
-    """What the meals still to come cost at least, in dollars for the party, once an option for `slot` is taken.
+    """The least that the remaining meals cost, in dollars for the party, after an option for `slot` is taken.
 
-    slot: that of a meal, which is then no longer to come; None for a decision that is no meal. Infinite for an option
-    after which they cannot be had; 0 where they cannot be had anyway, since keeping money back would not help.
+    slot: a meal's slot, which is then decided; None for a decision that is not a meal. Infinite for an option after
+    which the meals are impossible; 0 if they are impossible anyway, since keeping money back would not help.
     """
 
     @cache
     def menu_after(text: str, cuisines: tuple[str, ...]) -> Meals | None:
-        eaten = state.decide([Decision(*slot, text, cuisines=cuisines)] if slot else [])
-        return cheapest_meals(catalogue, eaten, every_meal)
+        later_state = state.decide([Decision(*slot, text, cuisines=cuisines)] if slot else [])
+        return cheapest_meals(catalogue, later_state, every_meal)
 
-    in_reach = cheapest_meals(catalogue, state, every_meal) is not None
+    possible = cheapest_meals(catalogue, state, every_meal) is not None
 
     def kept_back(option: Option) -> float:
         menu = menu_after(trip.EMPTY, option.cuisines)
-        # Only a place that is on the menu itself makes the rest dearer: no place is visited twice.
+        # Only a place on the menu itself makes the rest more expensive: no place is visited twice.
         if menu and slot and any(option.label in texts for texts in menu.texts.values()):
             menu = menu_after(option.label, option.cuisines)
-        return menu.cost if menu else inf if in_reach else 0.0
+        return menu.cost if menu else inf if possible else 0.0
 
     return kept_back
 
 
 def meals_by_city(state: TripState, every_meal: bool) -> set[Counts]:
-    """Every way to share the open meals out: all required ones, and at most one optional meal a missing cuisine."""
+    """Every way to distribute the open meals: all required ones, and at most one optional meal per missing cuisine."""
     cities = [stop.city for stop in state.route]
     decided = {(decision.day, decision.slot) for decision in state.decisions}
     shares = {((0,) * len(cities), 0)}
     for day in (p for p in trip.state_plan(state.task, state.route, every_meal) if p.kind == trip.MEALS_OF_DAY):
         open_meals = sum(slot not in decided for slot in trip.slots_of(day))
-        here = [cities.index(city) for city in day.about["cities"]]
-        eaten = [open_meals] if day.about["required"] else range(open_meals + 1)
+        indices = [cities.index(city) for city in day.about["cities"]]
+        choices = [open_meals] if day.about["required"] else range(open_meals + 1)
         shares = {
-            (_added(counts, here, first, meals), extra)
+            (_added(counts, indices, first, meals), extra)
             for counts, before in shares
-            for meals in eaten
-            for first in (range(meals + 1) if len(here) == 2 else [meals])
+            for meals in choices
+            for first in (range(meals + 1) if len(indices) == 2 else [meals])
             if (extra := before + (0 if day.about["required"] else meals)) <= len(state.cuisines_missing)
         }
     return {counts for counts, _ in shares}
 
 
 def _added(counts: Counts, cities: Sequence[int], first: int, meals: int) -> Counts:
-    """`first` meals more in the first of the day's cities, the rest in the last."""
+    """Add `first` meals in the first of the day's cities, and the remaining meals in the last."""
     more = list(counts)
     more[cities[0]] += first
     more[cities[-1]] += meals - first
@@ -119,7 +119,7 @@ def _added(counts: Counts, cities: Sequence[int], first: int, meals: int) -> Cou
 def _combined(
     share: Counts, menus: Sequence[Mapping[int, Mapping[int, Menu]]], wanted: int
 ) -> tuple[int, tuple[Menu, ...]] | None:
-    """The cheapest menus of the given sizes, one a city, that together offer every wanted cuisine."""
+    """The cheapest menus of the given sizes, one per city, that together offer every wanted cuisine."""
     best: dict[int, tuple[int, tuple[Menu, ...]]] = {0: (0, ())}
     for count, of_city in zip(share, menus, strict=True):
         reached: dict[int, tuple[int, tuple[Menu, ...]]] = {}
@@ -135,9 +135,9 @@ def _combined(
 def undoing_tail(
     catalogue: Catalogue, state: TripState, tail: Sequence[Predicate], every_meal: bool
 ) -> tuple[Predicate, ...] | None:
-    """A frugal plan tail that first opens again what costs more than it must; None if no other tail can help.
+    """A frugal plan tail that first reopens decisions that cost more than they must; None if no other tail can help.
 
-    tail: what is left of the plan, the stuck predicate at its head.
+    tail: the uncertified part of the plan, with the stuck predicate at its head.
     """
     if tail[0].kind == trip.OUTBOUND:
         state = replace(state, route=trip.route_of(tail[0]))
@@ -145,36 +145,36 @@ def undoing_tail(
     if route is None:
         return None
     done = [p for p in trip.state_plan(state.task, state.route, every_meal) if trip.slots_of(p) and _decided(state, p)]
-    again = done if route != state.route else [p for p in done if _may_save(catalogue, state, p)]
-    kept = [p for p in done if p not in again]
-    ahead = tuple(_frugal(p) for p in trip.state_plan(state.task, route, every_meal) if p not in kept)
-    if again:
-        kinds = ", ".join(dict.fromkeys(predicate.kind for predicate in again))
-        slots = [list(slot) for predicate in again for slot in trip.slots_of(predicate)]
-        return (Predicate(f"The decisions on {kinds} are open again.", REOPEN, {"slots": slots}), *ahead)
-    return None if ahead == tuple(tail) else ahead
+    reopened = done if route != state.route else [p for p in done if _may_save(catalogue, state, p)]
+    unchanged = [p for p in done if p not in reopened]
+    new_tail = tuple(_frugal(p) for p in trip.state_plan(state.task, route, every_meal) if p not in unchanged)
+    if reopened:
+        kinds = ", ".join(dict.fromkeys(predicate.kind for predicate in reopened))
+        slots = [list(slot) for predicate in reopened for slot in trip.slots_of(predicate)]
+        return (Predicate(f"The decisions on {kinds} are open again.", REOPEN, {"slots": slots}), *new_tail)
+    return None if new_tail == tuple(tail) else new_tail
 
 
 def frugal(catalogue: Catalogue, state: TripState, target: Predicate, options: Options, every_meal: bool) -> Options:
-    """Of the options for a frugal predicate, those of a cheapest trip; for transport, in the trip's cheapest mode."""
-    left = list(options.options)
+    """The options for a frugal predicate that belong to a cheapest trip; for transport, in the trip's cheapest mode."""
+    remaining = list(options.options)
     if target.kind in trip.TRANSPORT:
         by_car = cheapest_by_car(catalogue, state, trip.route_of(target))
-        left = [option for option in left if (option.mode == SELF_DRIVING) == by_car] or left
+        remaining = [option for option in remaining if (option.mode == SELF_DRIVING) == by_car] or remaining
     if target.kind == trip.MEALS_OF_DAY:
         menu = cheapest_meals(catalogue, state, every_meal)
-        here = (menu.texts.get(city, ()) for city in target.about["cities"]) if menu else ()
-        # The city that is left today comes first: what the menu has there cannot be eaten later.
-        texts = next(filter(None, here), ())
-        on_menu = tuple(option for option in left if option.label in texts)
+        menus_by_city = (menu.texts.get(city, ()) for city in target.about["cities"]) if menu else ()
+        # The city that the party leaves today comes first: its part of the menu cannot be eaten later.
+        texts = next(filter(None, menus_by_city), ())
+        on_menu = tuple(option for option in remaining if option.label in texts)
         if on_menu or not target.about["required"]:
             return Options(on_menu, options.diagnostic)
-    least = min((option.cost for option in left), default=0.0)
-    return Options(tuple(option for option in left if option.cost == least), options.diagnostic)
+    least = min((option.cost for option in remaining), default=0.0)
+    return Options(tuple(option for option in remaining if option.cost == least), options.diagnostic)
 
 
 def cheapest_by_car(catalogue: Catalogue, state: TripState, route: Route) -> bool:
-    """Whether driving oneself all the way costs less than flights and taxis, or is the only way."""
+    """Whether self-driving on all legs costs less than flights and taxis, or is the only way."""
     return _transport_cost(catalogue, state, route, True) < _transport_cost(catalogue, state, route, False)
 
 
@@ -183,15 +183,15 @@ def _transport_cost(catalogue: Catalogue, state: TripState, route: Route, by_car
 
 
 def _costs(catalogue: Catalogue, state: TripState, leg: Leg, by_car: bool) -> list[float]:
-    """Costs of the ways that the query allows, by car or not."""
+    """Costs of the ways that the query allows, either all by self-driving or all others."""
     options = ways(catalogue, leg, state)
     return [way.cost for way in options if allowed(way, state) and (way.mode == SELF_DRIVING) == by_car]
 
 
 def _cheapest_route(catalogue: Catalogue, state: TripState, every_meal: bool) -> Route | None:
-    """The same cities with the nights spread so that the trip costs least, as they are if nothing costs less.
+    """The same cities, with the nights distributed so that the trip costs least; unchanged if nothing costs less.
 
-    None if no spread can be had at any price.
+    None if no distribution is possible at any price.
     """
     cost: dict[Route, float] = {}
     total = state.task.days - 1
@@ -204,8 +204,8 @@ def _cheapest_route(catalogue: Catalogue, state: TripState, every_meal: bool) ->
 
 
 def _route_cost(catalogue: Catalogue, state: TripState, route: Route, every_meal: bool) -> float:
-    """The least that a trip on a route can cost, in dollars; infinite if a part of it cannot be had."""
-    # Infinity is no int, and compares like one.
+    """The least that a trip on a route can cost, in dollars; infinite if a part of it is impossible."""
+    # The budget is typed as int; infinity is a float, but compares like one.
     empty = TripState(replace(state.task, budget=NEVER), route)  # type: ignore[arg-type]
     stays = (p for p in trip.state_plan(state.task, route, every_meal) if p.kind == trip.STAY)
     cost = min(_transport_cost(catalogue, empty, route, by_car) for by_car in (True, False))
@@ -218,7 +218,7 @@ def _route_cost(catalogue: Catalogue, state: TripState, route: Route, every_meal
 
 def _may_save(catalogue: Catalogue, state: TripState, target: Predicate) -> bool:
     if target.kind == trip.MEALS_OF_DAY:
-        return True  # which meals are cheapest depends on all of them, so they are decided again together
+        return True  # the cheapest meals depend on all meals, so all are decided again together
     spent = sum(d.cost for d in state.decisions if (d.day, d.slot) in set(trip.slots_of(target)))
     if target.kind == trip.STAY:
         return spent > min((option.cost for option in stay_options(catalogue, state, target).options), default=spent)

@@ -14,15 +14,15 @@ from worlds.travelplanner.hard import FORBIDDEN_WORDS, forbids, has_room_type
 from worlds.travelplanner.itinerary import MEALS
 from worlds.travelplanner.listings import Accommodation
 
-About: TypeAlias = Mapping[str, Any]  # of a predicate
-Facts: TypeAlias = Mapping[str, Any]  # of the world's report
+About: TypeAlias = Mapping[str, Any]  # a predicate's `about`
+Facts: TypeAlias = Mapping[str, Any]  # the facts of the world's report
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """An observation: the decisions that the world checked, and its report on them.
 
-    note: why nothing was checked. done: the itinerary was handed in. searches: what was looked up for the decisions.
+    note: why nothing was checked. done: the itinerary was submitted. searches: those made for the decisions.
     """
 
     decisions: tuple[Decision, ...]
@@ -33,7 +33,7 @@ class Report:
     searches: tuple[Search, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The words alone: the facts are the same content typed."""
+        """The report's text without the facts, which have the same content in typed form."""
         searches = [list(search) for search in self.searches]
         return {"searches": searches, "text": self.text, "note": self.note, "done": self.done}
 
@@ -121,7 +121,7 @@ def _over(about: About, facts: Facts) -> str:
     return f"the trip would cost ${facts['total']:,.0f}, ${over:,.0f} over the budget" if over > 0 else ""
 
 
-REOPEN, BLANK = "reopen", "blank"  # of no plan of the paper: an undoing Replan's step, and one without content
+REOPEN, BLANK = "reopen", "blank"  # not in the paper: an undoing Replan's step, and a predicate without content
 FAULTS: dict[str, Callable[[About, Report], str]] = {
     **dict.fromkeys(trip.TRANSPORT, _transport), trip.STAY: _stay, trip.MEALS_OF_DAY: _meals,
     trip.SIGHTS_OF_DAY: _sights, trip.BUDGET: _budget,
