@@ -1,11 +1,11 @@
-"""Runs: the harness that plays them, their folders, and what finds, shows and compares those that are there.
+"""Runs: the harness that plays experiments, their folders on disk, and functions that list, show and compare them.
 
     from lab.runs import compare, runs, show
     runs()                                # a table of the runs
-    show("6e22f2")                        # one of them in words; show("6e22f2", TASK) is an episode, step by step
+    show("6e22f2")                        # the summary of a run; show("6e22f2", TASK) shows an episode step by step
     compare("6e22f2", "b4484f")           # the paired difference, its test, and the tasks that flipped
 
-A run is named by its folder, or by any part of its name that no other run has, such as the hash at its end.
+Name a run by its folder, or by any part of the folder's name that is unique, such as the hash at its end.
 """
 
 from lab.lazy import front_door

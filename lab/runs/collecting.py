@@ -1,8 +1,8 @@
-"""The harness of every experiment: it plays what is missing of a run, and gives the whole of it.
+"""The harness of every experiment: it plays the missing episodes of a run and returns the whole run.
 
-`collect` does for all papers alike: connect the engine, open or resume the run, wait while another process writes to
-it, play on threads, processes or a cluster within a budget, keep usage and answers, replay a recording as it was made,
-and count what was scored, failed and not measured (see `lab.results.outcomes`).
+`collect` does the same for all papers: connect the engine, open or resume the run, wait while another process writes to
+it, play on threads, processes or a cluster within a budget, store usage and answers, replay a recording as it was made,
+and count scored, failed and not measured episodes (see `lab.results.outcomes`).
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WORKERS, CLUSTER = "LAB_WORKERS", "LAB_CLUSTER"
-# The first run of each study on its benchmarks since `study_results.answers` was last called: variants come later.
+# The first run of each study and its benchmarks since the last call of `study_results.answers`; variants come later.
 COLLECTED: dict[tuple[str, ...], Any] = {}
-THREADS = 8  # at a time with an endpoint, which is waited for
+THREADS = 8  # default number with an endpoint: threads mostly wait for it
 R_co = TypeVar("R_co", bound=Results[Any], covariant=True)
 
 
 class Collectable(Protocol[R_co]):
-    """An experiment, by the class of its results."""
+    """An experiment, typed by the class of its results."""
 
     @property
     def results(self) -> type[R_co]: ...
@@ -57,17 +57,18 @@ def collect(
     record: bool = False,
     show_progress: bool = True,
 ) -> R_co:
-    """Play what the run does not have yet, and return the whole run, as the experiment's own class of `Results`.
+    """Play the episodes that the run lacks, and return the whole run as the experiment's own class of `Results`.
 
-    workers: how many episodes at a time; 0 for 8 threads with an endpoint, one at a time with a local model, processes
-    with rules where the run is long enough for them. cluster: the address of a Dask scheduler, "tcp://host:8786" (see
-    lab/runs/workers.py); workers=0 is then every thread that it has. LAB_WORKERS and LAB_CLUSTER take the place of 0
-    and "". run: a folder (a name goes under `runs/`) in place of one that is named after notebook, engine and
-    condition. record: keep rules' answers for `replay:`, as a model's always are.
-    A run that another process writes is waited for. Where the budget of `lab record` is spent, the results are those of
-    the finished groups.
-    Raises ManifestMismatch if the folder holds another experiment, BudgetSpent if nothing was finished, Unavailable if
-    nothing answers or no episode could be measured, and what the experiment raises.
+    workers: episodes at a time. 0 means 8 threads with an endpoint, one with a local model, and with rules processes
+    if the run is long enough for them. cluster: the address of a Dask scheduler, "tcp://host:8786" (see
+    lab/runs/workers.py); workers=0 then uses all its threads. LAB_WORKERS and LAB_CLUSTER replace 0
+    and "". run: a folder (a name goes under `runs/`) instead of the default one, named after notebook, engine and
+    condition. record: store rules' answers for `replay:`; a model's answers are always stored.
+    Waits while another process writes to the run. If the budget of `lab record` is spent, returns the results of the
+    finished groups.
+    Raises ManifestMismatch if the folder holds another experiment.
+    Raises BudgetSpent if no group was finished.
+    Raises Unavailable if the engine does not answer or no episode could be measured, and what the experiment raises.
     """
     workers = workers or int(os.environ.get(WORKERS) or 0)
     cluster = cluster or os.environ.get(CLUSTER, "")
@@ -105,33 +106,33 @@ def collect(
 
 
 def _note(before: Collection[tuple[str, ...]], results: Results[Any]) -> None:
-    """Note a run whose results can sum themselves up. before: those noted before it; others were played within it."""
-    for within in COLLECTED.keys() - {*before}:
-        del COLLECTED[within]
+    """Add a run to COLLECTED if its results have an `answer`. before: keys from before it; newer ones ran within it."""
+    for nested in COLLECTED.keys() - {*before}:
+        del COLLECTED[nested]
     if hasattr(results, "answer"):
         COLLECTED.setdefault((results.setup.method, *results.setup.datasets), results)
 
 
 def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record: bool) -> dict[str, Any]:
-    """How the pending episodes of a run are played, for `play_all`; what answers and the machine are tried out."""
+    """Arguments of `play_all` for the pending episodes. Tries out the endpoint and the limit of open files first."""
     backbone, kinds = connected(setup.engine), setup.who.kinds
     by_models = not kinds.isdisjoint(engines.MODELS)
     backend = "threading" if by_models else "loky"
-    usual = 1 if "local" in kinds else THREADS if "endpoint" in kinds else setup.processes
-    crew = workers or (0 if cluster else usual)
+    default = 1 if "local" in kinds else THREADS if "endpoint" in kinds else setup.processes
+    count = workers or (0 if cluster else default)
     if (pending := len(opened.pending())) and not cluster:
         if hasattr(backbone, "try_out"):
-            # A wrong address or key is reported before the first episode, not after its patience.
+            # Report a wrong address or key at once, not after the retries of the first episode.
             backbone.try_out()
-        allow_open_files(min(crew, pending))
+        allow_open_files(min(count, pending))
     first = _first_answers(opened) if by_models else None
     settings = {"backend": backend, "cluster": cluster, "title": _title(setup), "sparing": not workers, "first": first}
-    return {"play": partial(play_booked, setup, by_models or record), "workers": crew, **settings}
+    return {"play": partial(play_booked, setup, by_models or record), "workers": count, **settings}
 
 
 @contextmanager
 def _noted(setup: Experiment, opened: Run) -> Iterator[None]:
-    """Within, episodes are played; then it is noted how the answers came about, on which none depends."""
+    """Play episodes inside; on exit, note in the manifest's surroundings which servers answered."""
     try:
         yield
     finally:
@@ -146,17 +147,17 @@ def _title(setup: Experiment) -> str:
 
 
 def _announce(setup: Experiment, tasks: Sequence[str]) -> None:
-    """Say how many calls of a model these episodes take, where the experiment knows it."""
-    counted = (setup.calls(task).items() for task in tasks)
-    if asked := sum(n for calls in counted for name, n in calls if setup.who.of(name).kind in engines.MODELS):
+    """Report how many model calls these episodes take, if the experiment knows it."""
+    counts = (setup.calls(task).items() for task in tasks)
+    if total := sum(count for calls in counts for name, count in calls if setup.who.of(name).kind in engines.MODELS):
         progress.say(
-            f"{_title(setup)}: {asked:,} calls of a model before it ends, less what is cached; one more for each "
+            f"{_title(setup)}: {total:,} calls of a model before it ends, less what is cached; one more for each "
             "answer that cannot be read"
         )
 
 
 def _report(results: Results[Any]) -> None:
-    """Say how many prompts were cut and how the answers were read, where a model was asked."""
+    """Report how many prompts were truncated, and how the answers were read if a model was asked."""
     parts = [part for task in results.episodes for part in (results.usage.get(task) or {}).values()]
     if cut := _cut(parts).get("cut"):
         calls = sum(part["calls"] for part in parts)
@@ -166,18 +167,18 @@ def _report(results: Results[Any]) -> None:
 
 
 def manifest_of(setup: Experiment) -> Manifest:
-    """What a resolved experiment's run is known by."""
+    """The manifest of a resolved experiment's run."""
     backbone = connected(setup.engine)
-    # Of a recording that is replayed, the tasks that it holds.
-    held, every = set(getattr(backbone, "tasks", ())), setup.tasks()
-    address, tasks = getattr(backbone, "address", "rules"), [task for task in every if task in held] or list(every)
+    # A replay plays the tasks of its recording only.
+    stored, ids = set(getattr(backbone, "tasks", ())), setup.tasks()
+    address, tasks = getattr(backbone, "address", "rules"), [task for task in ids if task in stored] or list(ids)
     read_by = f"{type(setup).__module__}:{type(setup).__qualname__}"
     identity = setup.who.identity
     return Manifest.of(setup.method, identity, address, setup.parameters(), tasks, setup.sources, read_by)
 
 
 def _first_answers(run: Run) -> FirstAnswers:
-    """The answers that a run has already."""
+    """The answers that a run already has, counted."""
     first, usage = FirstAnswers(), run.usage()
     for task in run.episodes:
         first.add_usage(usage.get(task))
@@ -185,10 +186,11 @@ def _first_answers(run: Run) -> FirstAnswers:
 
 
 def play_booked(setup: Experiment, record: bool, task: str) -> Played:
-    """Play one episode with a ledger of its own, within the budget of `lab record`, of which rules take nothing.
+    """Play one episode with its own ledger, within the budget of `lab record`. Rules use no budget.
 
-    record: keep the answers. Raises BudgetSpent before the work, and what the work raises, with its accounts attached
-    (see `lab.runs.execution`).
+    record: store the answers.
+    Raises BudgetSpent before playing if no budget is left.
+    Raises what the episode raises, with its usage attached (`lab.runs.execution.ACCOUNTS`).
     """
     allowed = budget.of_environment()
     if not setup.who.kinds.isdisjoint(engines.MODELS):
@@ -197,7 +199,7 @@ def play_booked(setup: Experiment, record: bool, task: str) -> Played:
     try:
         result = setup.play(task, ledger)
     except Exception as error:
-        # An exception takes any attribute; a class of our own around it would hide which error it was.
+        # Attach the usage as an attribute: wrapping the exception would hide its type.
         setattr(error, ACCOUNTS, Played(None, by_operator(ledger.calls), ledger.recorded))
         raise
     finally:
@@ -208,10 +210,10 @@ def play_booked(setup: Experiment, record: bool, task: str) -> Played:
 def costs(
     results: Results[Any], by: Callable[[str], Mapping[str, str]] = lambda task: {}, **shared: str
 ) -> pd.DataFrame:
-    """Calls, tokens and money by operator, how each answer was read, and, for a model, the seconds it took.
+    """Calls, tokens and money by operator, how answers were read, and for a model the seconds.
 
-    by: task -> the columns that its episode is counted under. about: columns that all rows share. Where single
-    operators have engines of their own, a column `engine` says which answered.
+    by: task -> columns to group its episode by. shared: constant columns. If single operators have their own engines,
+    a column `engine` names the one that answered.
     """
     import pandas as pd
 
@@ -219,7 +221,7 @@ def costs(
     groups: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
     for task in results.episodes:
         groups.setdefault(tuple(by(task).items()), []).append(results.usage.get(task) or {})
-    lines = [
+    rows = [
         {**shared, **dict(columns), "backbone": results.backbone, "evidence": results.evidence, "operator": operator}
         | ({"engine": who.of(operator).label} if who.routes else {})
         | summed([used[operator] for used in usages if operator in used], not who.of(operator).by_rules)
@@ -227,12 +229,12 @@ def costs(
         for columns, usages in groups.items()
         for operator in sorted({operator for used in usages for operator in used})
     ]
-    table = pd.DataFrame(lines)
+    table = pd.DataFrame(rows)
     return table.fillna({"cut": 0}).astype({"cut": int}) if "cut" in table else table
 
 
 def _cut(parts: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """The column of prompts that were cut to fit the engine's context, where there are some."""
+    """The column with the number of prompts truncated to the engine's context; empty if there are none."""
     count = sum(part.get("cut", 0) for part in parts)
     return {"cut": count} if count else {}
 
@@ -240,7 +242,7 @@ def _cut(parts: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 def record(
     results: Results[Any], rows: pd.DataFrame, usage: pd.DataFrame, sitting: recordings.Sitting | None = None
 ) -> None:
-    """Save a run as a recording, if `python -m lab record` plays it. usage: its `costs`."""
+    """Save a run as a recording, if `python -m lab record` is running. usage: its `costs`."""
     scores = score_lines(results)
     recordings.save(results.folder, rows, usage, list(results.episodes), scores=scores, sitting=sitting)
 
@@ -248,21 +250,21 @@ def record(
 def by_group(
     setup: Experiment, tasks: Sequence[str], played: Mapping[str, Episode], faulty: Mapping[str, str]
 ) -> tuple[dict[str, Episode], dict[str, str]]:
-    """The episodes of groups of which all are there, and why none is of groups that the machine kept from being whole.
+    """Returns the episodes of complete groups, and task -> reason for groups that machine failures left incomplete.
 
-    played: the run's episodes. faulty: task -> why it was not measured. Groups that are torn for another reason, a
-    budget that was spent, are in neither.
+    played: the run's episodes. faulty: task -> why it was not measured. Groups that are incomplete for another reason,
+    such as a spent budget, are in neither.
     """
-    torn = {setup.group(task) for task in tasks if task not in played}
-    why = {setup.group(task): reason for task, reason in faulty.items()}
+    incomplete = {setup.group(task) for task in tasks if task not in played}
+    reasons = {setup.group(task): reason for task, reason in faulty.items()}
     groups = {task: setup.group(task) for task in tasks}
-    episodes = {task: played[task] for task, group in groups.items() if group not in torn}
-    return episodes, {task: why[group] for task, group in groups.items() if group in why}
+    episodes = {task: played[task] for task, group in groups.items() if group not in incomplete}
+    return episodes, {task: reasons[group] for task, group in groups.items() if group in reasons}
 
 
 class Resumed(NamedTuple):
-    """kept: episodes that were there after the interruption. played: those after it. untouched: the first stayed as
-    they were, byte for byte.
+    """kept: episodes on disk at the interruption. played: episodes played after it. untouched: whether the first ones
+    stayed the same, byte for byte.
     """
 
     kept: int
@@ -271,15 +273,15 @@ class Resumed(NamedTuple):
 
 
 def interrupted(collect: Callable[..., Any], setup: Experiment, after: int) -> Resumed:
-    """Play an experiment in a folder of its own, cut its file off after so many episodes, and play it again.
+    """Play an experiment in a scratch folder, truncate its file to `after` episodes, and resume it.
 
     collect: `lab.collect`, or a paper's.
     """
     with scratch_folder("interrupted-") as folder:
         file = folder / "episodes.jsonl"
         collect(setup, run=str(folder), show_progress=False)
-        kept = file.read_bytes().splitlines(keepends=True)[:after]
-        file.write_bytes(b"".join(kept))
+        head = file.read_bytes().splitlines(keepends=True)[:after]
+        file.write_bytes(b"".join(head))
         collect(setup, run=str(folder), show_progress=False)
         lines = file.read_bytes().splitlines(keepends=True)
-    return Resumed(len(kept), len(lines) - len(kept), lines[: len(kept)] == kept)
+    return Resumed(len(head), len(lines) - len(head), lines[: len(head)] == head)

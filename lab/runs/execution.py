@@ -1,7 +1,7 @@
-"""Playing the episodes of a run: here, on threads, on processes, or on a cluster; the supervisor of all of them.
+"""Play the episodes of a run: in this process, on threads, on processes or on a cluster, under one supervisor.
 
-Where a worker dies, all episodes that were under way are suspects: each is played again, last and alone. One that ends
-its worker there, too, is not measured, and the run goes on. One that takes longer than LAB_EPISODE_SECONDS is not
+If a worker dies, all episodes in progress are suspects: each is played again, last and alone. If its worker dies
+again, the episode is not measured, and the run continues. An episode that takes longer than LAB_EPISODE_SECONDS is not
 measured either.
 """
 
@@ -34,26 +34,26 @@ from lab.runs.first_answers import FirstAnswers, paths_of, unread, unreadable
 from lab.runs.run import ENOUGH, Deaths, Episode, Run
 from lab.runs.workers import Cluster, Crew, Processes, Threads, WorkerDied
 
-# Errors of the operating system (a full disk, a deleted file) are failures of the machine, whichever code raised them:
-# no agent touches the machine itself, and errors of its program in the sandbox are results of that program.
+# Errors of the operating system (a full disk, a deleted file) are always failures of the machine. No agent touches the
+# machine itself; errors of an agent's program in the sandbox are that program's results.
 OF_THE_MACHINE = (BackendDied, EndpointError, OSError, MemoryError, sqlite3.Error)
-OF_THE_AGENT = (MalformedAnswer, PromptTooLong)  # raised by lab, about what the agent asked or its model answered
+OF_THE_AGENT = (MalformedAnswer, PromptTooLong)  # raised by lab because of the agent's prompt or its model's answer
 NO_THREAD = "can't start new thread"  # Python's RuntimeError at a limit of threads or memory
 LIBRARIES = re.compile(rf"<frozen|{re.escape(sysconfig.get_path('stdlib'))}/|.*/(site|dist)-packages/")
-# Packages that may be installed among libraries.
+# The suite's packages, which may be installed in the libraries' folder.
 OWN = ("lab", "sdp", "statefactory", "procllm", "standins", "agents", "worlds")
-ACCOUNTS = "played"  # attribute of an episode's error: what the episode took until then, a `Played`
+ACCOUNTS = "played"  # attribute of an episode's error: its usage until then, a `Played`
 TRACEBACK_LINES = 12  # enough to locate the line, short enough to read in a table
-LIMIT = "LAB_EPISODE_SECONDS"  # of one episode; without it there is no limit
-IDLE_SECONDS = 5.0  # without an episode that ends, before it is looked whether there are workers at all
-# A process takes two or three seconds to start and import what it plays.
-HERE_FIRST = 3.0  # seconds of playing in this process, to see how long the rest would take
-WORTH_PROCESSES = 15.0  # seconds that it would have to take
+LIMIT = "LAB_EPISODE_SECONDS"  # timeout of an episode; without it there is no limit
+IDLE_SECONDS = 5.0  # time without a finished episode before the crew checks that it has workers
+# A process takes two or three seconds to start and import its experiment.
+HERE_FIRST = 3.0  # seconds of playing in this process to estimate the time of the rest
+WORTH_PROCESSES = 15.0  # estimated seconds of the rest above which processes are started
 
 
 @dataclass(frozen=True)
 class Played:
-    """What playing one task gave: the episode's result, its usage and its recorded answers (see `lab.runs.run`)."""
+    """The result, the usage and the recorded answers of a played task (see `lab.runs.run`)."""
 
     result: Any
     usage: Any = None
@@ -62,7 +62,7 @@ class Played:
 
 @dataclass(frozen=True)
 class Fault:
-    """An episode that the machine kept from being measured (see `lab.results.outcomes`)."""
+    """An episode that was not measured because the machine failed (see `lab.results.outcomes`)."""
 
     task: str
     why: str
@@ -76,21 +76,22 @@ def play_all(
     run: Run, play: Play, workers: int = 0, backend: str = "loky", show_progress: bool = True, cluster: str = "",
     title: str = "", sparing: bool = False, first: FirstAnswers | None = None,
 ) -> list[Episode]:  # fmt: skip
-    """Play every pending task of the run and append each episode as it ends.
+    """Play every pending task of the run and append each episode as it ends. Returns all episodes of the run.
 
     play: task id -> Played; with processes it must be picklable, best a function of a module with functools.partial.
-    workers: how many at a time; 1 stays in this process. 0 is 1, and on a cluster every thread that it has.
-    backend: "loky" (processes; rules compute) or "threading" (endpoints wait). cluster: in place of it, the address of
-    a Dask scheduler, "tcp://host:8786". title: of the progress line; by default the run's method. sparing: begin in
-    this process, and take processes only where the rest is long enough to be worth their start. first: the answers that
-    the run has, where a model is asked; a run whose first answers cannot be read stops (lab/runs/first_answers.py).
-    An episode that the agent fails is recorded with its error. If the machine fails it, it is not measured: it stays
-    pending, and is played again the next time. So does an episode whose workers die (see `Supervisor`).
-    Raises KeyboardInterrupt on Ctrl-C, after closing what was under way, and Unavailable where what answers, its data
-    or the cluster is not there, since every further episode would fail alike.
+    workers: episodes at a time; 1 stays in this process. 0 means 1, or all threads of a cluster.
+    backend: "loky" (processes, for rules, which compute) or "threading" (for endpoints, which wait). cluster: the
+    address of a Dask scheduler, "tcp://host:8786"; replaces the backend. title: of the progress line; by default the
+    run's method. sparing: start in this process, and use processes only if the rest is long enough. first: the answers
+    that the run already has, if a model is asked; a run whose first answers cannot be read stops
+    (lab/runs/first_answers.py).
+    If the agent fails, the episode is stored with its error. If the machine fails, or workers die (see `Supervisor`),
+    the episode is not measured: it stays pending and is played again the next time.
+    Raises KeyboardInterrupt on Ctrl-C, after closing the workers.
+    Raises Unavailable if the engine, the data or the cluster is missing, since all further episodes would fail, too.
     """
-    if any(own := rules.taken()):
-        play = partial(rules.played, own, play)
+    if any(rule_set := rules.taken()):
+        play = partial(rules.played, rule_set, play)
     pending = run.pending()
     suspects = run.deaths.suspects(pending)
     tasks = [task for task in pending if task not in suspects]
@@ -100,21 +101,21 @@ def play_all(
     with progress.bar(planned, title or run.manifest.method, planned - len(pending), show_progress) as bar:
         for usage in run.usage().values():
             bar.book(usage)
-        kept = _Kept(run, bar, first, bool(cluster))
+        sink = _Kept(run, bar, first, bool(cluster))
         began, count = time.monotonic(), len(tasks)
         try:
             while tasks and here:
                 run.deaths.under_way(tasks[:1])
-                kept.add(*play_one(play, tasks.pop(0)))
-                took = time.monotonic() - began
-                rest = took / (count - len(tasks)) * len(tasks)
-                here = not (sparing and took > HERE_FIRST and rest > WORTH_PROCESSES)
+                sink.add(*play_one(play, tasks.pop(0)))
+                elapsed = time.monotonic() - began
+                remaining = elapsed / (count - len(tasks)) * len(tasks)
+                here = not (sparing and elapsed > HERE_FIRST and remaining > WORTH_PROCESSES)
             if tasks or suspects:
-                # Closed here where an error ends the loop: its traceback would keep workers and connections alive.
+                # Close explicitly: the traceback of an error would keep workers and connections alive.
                 with contextlib.closing(_elsewhere(run, play, tasks, suspects, workers, backend, cluster)) as ending:
                     for ended in ending:
-                        kept.add(*ended)
-            kept.rest()
+                        sink.add(*ended)
+            sink.rest()
         except KeyboardInterrupt:
             raise KeyboardInterrupt(_so_far(run)) from None
         except Unavailable as error:
@@ -131,10 +132,10 @@ def _so_far(run: Run) -> str:
 
 
 class _Kept:
-    """What ended goes into the run: a model's episodes with malformed answers only once its first answers show that
-    others can be read. An episode of which hardly one can is not measured.
+    """Appends finished episodes to the run. Episodes with malformed answers wait until the model's first answers show
+    that most can be read. An episode almost all of whose answers cannot be read is not measured.
 
-    booked: whether the progress bar has to be given each episode's usage; in this process every call reports its own.
+    booked: whether to add each episode's usage to the progress bar; in this process each call adds its own.
     """
 
     def __init__(self, run: Run, bar: progress.Bar, first: FirstAnswers | None, booked: bool) -> None:
@@ -142,13 +143,13 @@ class _Kept:
         self._held: list[Ended] = []
 
     def add(self, ended: Episode | Fault, played: Played) -> None:
-        """Raises Unavailable where a model's first answers show that most cannot be read."""
+        """Append an episode, or hold it back. Raises Unavailable if most first answers of the model cannot be read."""
         if (answers := self._answers) is None:
             self._append(ended, played)
             return
         answers.add_usage(played.usage)
         if answers.unreadable:
-            raise unreadable([*(answer for _, held in self._held for answer in held.answers), *played.answers])
+            raise unreadable([*(answer for _, waiting in self._held for answer in waiting.answers), *played.answers])
         if isinstance(ended, Episode) and (why := unread(played.usage)):
             ended = Fault(ended.task, why)
         if not answers.complete and "malformed" in paths_of(played.usage):
@@ -159,7 +160,7 @@ class _Kept:
         self._append(ended, played)
 
     def rest(self) -> None:
-        """Keep what was held back: a run of fewer answers cannot say."""
+        """Append the episodes that were held back. A run with too few answers to judge keeps them, too."""
         for ended in self._held:
             self._append(*ended)
         self._held.clear()
@@ -177,7 +178,7 @@ class _Kept:
 def _elsewhere(
     run: Run, play: Play, tasks: list[str], suspects: list[str], workers: int, backend: str, cluster: str
 ) -> Generator[Ended]:
-    """What came of tasks on workers; suspects come last, where the death of a worker does not end this process."""
+    """Play tasks on workers and yield each as it ends. Suspects come last, never on threads of this process."""
     episode = partial(play_one, play)
     if backend == "threading" and not cluster:
         with contextlib.closing(Threads(episode, workers or 1)) as threads:
@@ -196,7 +197,7 @@ def _elsewhere(
 
 
 def time_limit() -> float | None:
-    """Seconds that an episode may take, None for any number. Raises ValueError."""
+    """The timeout of an episode in seconds, or None. Raises ValueError for a value that is no positive number."""
     text = os.environ.get(LIMIT, "").strip()
     try:
         seconds = float(text or "inf")
@@ -209,20 +210,20 @@ def time_limit() -> float | None:
 
 @dataclass
 class Supervisor:
-    """Plays tasks on a crew; iterate over `play` once. here: whether the workers share this process's fate."""
+    """Plays tasks on a crew; iterate over `play` once. here: whether a dying worker takes this process with it."""
 
     crew: Crew
     deaths: Deaths
     here: bool = False
     running: dict[Future[Any], tuple[str, float]] = field(default_factory=dict)
-    beside: set[str] = field(default_factory=set)  # tasks that are, or were, under way beside another one
+    beside: set[str] = field(default_factory=set)  # tasks whose last attempt ran at the same time as another task
 
     def play(self, tasks: Iterable[str], suspects: Iterable[str]) -> Generator[Ended]:
-        """What came of each task, as it ends; suspects come last, alone. Raises what the crew raises."""
-        left, alone, limit = deque(tasks), deque(suspects), time_limit()
-        while self.running or left or alone:
-            while left and len(self.running) < max(1, self.crew.room()):
-                self._start(left.popleft(), alone=False)
+        """Yield each task as it ends; suspects come last, one at a time. Raises what the crew raises."""
+        queue, alone, limit = deque(tasks), deque(suspects), time_limit()
+        while self.running or queue or alone:
+            while queue and len(self.running) < max(1, self.crew.room()):
+                self._start(queue.popleft(), alone=False)
             if alone and not self.running:
                 self._start(alone.popleft(), alone=True)
             for future in self._ended(limit):
@@ -238,7 +239,7 @@ class Supervisor:
                 else:
                     self.deaths.forget(task)
                     yield ended
-            for task in self._overdue(limit, left):
+            for task in self._overdue(limit, queue):
                 why = f"{task} took longer than {LIMIT}={limit:g}; raise or unset it, or end what the episode waits for"
                 yield Fault(task, why), Played(None)
 
@@ -259,12 +260,12 @@ class Supervisor:
         return ended
 
     def _overdue(self, limit: float | None, left: deque[str]) -> list[str]:
-        """Tasks whose time is over, no longer waited for; those that end with them go back to what is left."""
+        """Give up tasks over the timeout and return them. Tasks that are lost with them go back to `left`."""
         if limit is None:
             return []
-        over = [future for future, (_, began) in self.running.items() if time.monotonic() - began >= limit]
-        tasks = [self.running.pop(future)[0] for future in over]
-        if any([self.crew.give_up(future) for future in over]):
+        overdue = [future for future, (_, began) in self.running.items() if time.monotonic() - began >= limit]
+        tasks = [self.running.pop(future)[0] for future in overdue]
+        if any([self.crew.give_up(future) for future in overdue]):
             left.extendleft(task for task, _ in self.running.values())
             self.running.clear()
         return tasks
@@ -278,31 +279,31 @@ class Supervisor:
 
 
 def play_one(play: Play, task: str) -> Ended:
-    """Play a task, once more where the machine failed. What fails again is not measured; other errors are the agent's.
+    """Play a task; retry once if the machine failed. A second failure gives a Fault; other errors are the agent's.
 
-    Raises Unavailable where every further episode would fail alike.
+    Raises Unavailable if all further episodes would fail, too.
     """
-    for again in (True, False):
+    for may_retry in (True, False):
         try:
             played = play(task)
             return Episode(task, played.result), played
         except Unavailable:
             raise
-        except MissingData as error:  # on this worker, and so for each of its episodes
+        except MissingData as error:  # missing on this worker, so for all its episodes
             raise Unavailable(str(error)) from None
         except (Exception, SystemExit) as error:
             if by_the_agent(error):
                 return Episode(task, None, traceback_of(error)), _accounts(error)
-            if not again or isinstance(error, EndpointError):  # asked again already, as long as its patience allows
+            if not may_retry or isinstance(error, EndpointError):  # the endpoint's client has retried already
                 return Fault(task, traceback_of(error)), _accounts(error)
             progress.note(f"{task}: {redact(str(error))}; starting it again")
     raise AssertionError("unreachable")
 
 
 def by_the_agent(error: BaseException) -> bool:
-    """Whether an agent or its world failed, and not the machine: decided by where the error arose.
+    """Whether the agent or its world failed, and not the machine.
 
-    The innermost frame outside of libraries decides: lab's own modules (display, cache, endpoint) are the machine's.
+    The innermost frame outside of libraries decides: `lab` itself (display, cache, endpoint) counts as the machine.
     """
     if isinstance(error, OF_THE_AGENT):
         return True
@@ -314,19 +315,19 @@ def by_the_agent(error: BaseException) -> bool:
 
 
 def _package(frame: FrameType) -> str:
-    """The top-level package that a frame's code belongs to; "" for a library's, and for generated code."""
+    """The top-level package of a frame's code; "" for libraries and generated code."""
     package = str(frame.f_globals.get("__name__") or "").partition(".")[0]
     return package if package in OWN or not LIBRARIES.match(frame.f_code.co_filename) else ""
 
 
 def traceback_of(error: BaseException) -> str:
-    """An error with the end of its traceback, fit to be stored."""
-    # Messages may quote a server, so all is redacted; paths are made relative so that a run reads the same anywhere.
+    """An error with the end of its traceback as text, safe to store."""
+    # Messages may quote a server's reply with secrets. Relative paths read the same on all machines.
     trace = "".join(traceback.format_exception(error, limit=-TRACEBACK_LINES, chain=False))
     return redact(trace.replace(f"{ROOT}/", ""))
 
 
 def _accounts(error: BaseException) -> Played:
-    """What an episode took that raised; its accounts came with the error."""
+    """The usage of an episode that raised, which is attached to the error."""
     played = getattr(error, ACCOUNTS, None)
     return played if isinstance(played, Played) else Played(None)

@@ -1,14 +1,14 @@
 """A run: a folder with a manifest and an append-only file of episodes, which can be killed and resumed at any moment.
 
 manifest.json    what was run: method, engine, parameters, tasks, seeds; and with what: code, packages, commit
-episodes.jsonl   one JSON line an episode, fsynced: what happened, and nothing that depends on the machine
-faults.jsonl     episodes that the machine kept from being measured, and why; they are pending still
-usage.jsonl      beside it, what each episode took: seconds, tokens, money, cache hits, paths of parsing
-answers.jsonl    with recording on: every answer, which `replay:` serves
-under_way.json   while it is played, or after a process died: the episodes that were under way (`Deaths`)
+episodes.jsonl   one JSON line per episode, fsynced: what happened, and nothing that depends on the machine
+faults.jsonl     episodes that were not measured because the machine failed, and why; they remain pending
+usage.jsonl      usage of each episode: seconds, tokens, money, cache hits, paths of parsing
+answers.jsonl    when recording: every answer, which `replay:` serves
+under_way.json   while the run is played, or after a process died: the episodes in progress (`Deaths`)
 
-Each line has a checksum, which covers the manifest, too. A line that is torn, edited or another run's is set aside in
-NAME.damaged when the run is opened, and its episode is played anew.
+Each line has a checksum that also covers the manifest. When a run is opened, lines that are torn, edited or from
+another run are moved to NAME.damaged, and their episodes are played again.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from lab.machine import progress
 from lab.machine.faults import DamagedFile
 from lab.machine.files import append_durably, write_atomically
 from lab.machine.reading import MANIFEST, Line, lines_in, sealed
-from lab.machine.reading import read_lines as read_lines  # of a run's files, for whoever reads them
+from lab.machine.reading import read_lines as read_lines  # exported: reads the files of a run
 from lab.models.replay import ANSWERS
 from lab.runs.first_answers import paths_of
 from lab.runs.manifest import Manifest, differences
 
 EPISODES, USAGE, FAULTS, LOCK = "episodes.jsonl", "usage.jsonl", "faults.jsonl", "run.lock"
 UNDER_WAY = "under_way.json"
-DAMAGED = ".damaged"  # behind the name of a file: its lines that were set aside
-LOST = {  # what becomes of what such a line told
-    EPISODES: "their episodes are played anew",
-    FAULTS: "what they told of is pending as before",
-    USAGE: "what they counted is missing from the costs",
+DAMAGED = ".damaged"  # suffix of the file with the damaged lines of another one
+LOST = {  # file -> what the loss of its damaged lines means
+    EPISODES: "their episodes are played again",
+    FAULTS: "their episodes are still pending",
+    USAGE: "their usage is missing from the costs",
     ANSWERS: "no recording can be made of this run; delete its folder to play it again from the cache",
 }
-ENOUGH = 2  # deaths after which an episode is played alone in a process of its own, and if that dies, not measured
-BUSY_PAUSE = 1.0  # seconds between two looks at a run that another process writes
-RETRY_FAILED = "LAB_RETRY_FAILED"  # set: episodes that the agent failed are played again, each run's once a process
+ENOUGH = 2  # deaths after which an episode is played alone in its own process; if that dies, it is not measured
+BUSY_PAUSE = 1.0  # seconds between two attempts to open a run that another process writes
+RETRY_FAILED = "LAB_RETRY_FAILED"  # if set, each process plays a run's failed episodes again, once
 T = TypeVar("T")
-_retried: set[Path] = set()  # folders of the runs whose failed episodes this process plays, or has played, again
+_retried: set[Path] = set()  # folders of runs whose failed episodes this process has made pending again
 
 
 class ManifestMismatch(RuntimeError):
@@ -61,7 +61,7 @@ class RunBusy(RuntimeError):
 
 @dataclass(frozen=True)
 class Episode:
-    """One method on one task. result: what happened, JSON; error: why the agent failed it, else None. Both count."""
+    """One method on one task. result: what happened, as JSON; error: why the agent failed, else None. Both count."""
 
     task: str
     result: Any
@@ -78,7 +78,7 @@ class Run:
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         """Open or resume. Raises ManifestMismatch naming the differences, RunBusy naming the other process."""
         self.folder, self.manifest = Path(folder), manifest
-        self._seal = manifest.digest  # of each line; of 10,000 tasks it takes a while
+        self._seal = manifest.digest  # stored, since it is slow for 10,000 tasks
         self.episodes: dict[str, Episode] = {}
         self.not_measured: dict[str, str] = {}
         self.deaths = Deaths(self.folder / UNDER_WAY)
@@ -95,21 +95,25 @@ class Run:
             raise
 
     def pending(self) -> list[str]:
-        """Ids of the tasks that have no episode yet, in the manifest's order; last those that were not measured."""
-        left = [task for task in self.manifest.tasks if task not in self.episodes]
-        return sorted(left, key=lambda task: task in self.not_measured)  # what may fail again must not hold up the rest
+        """Ids of the tasks without an episode, in the manifest's order; tasks that were not measured come last."""
+        pending = [task for task in self.manifest.tasks if task not in self.episodes]
+        return sorted(pending, key=lambda task: task in self.not_measured)  # those may fail again and delay the others
 
     def append(self, episode: Episode, usage: Any = None, answers: Iterable[Mapping[str, Any]] = ()) -> None:
-        """Write one episode; when this returns it survives a power cut.
+        """Write one episode durably: after the return it survives a power cut.
 
-        usage and answers go to their own files first: an episode that is there has them too. Raises OSError
-        naming the cause, such as a full disk; the episode is then pending still.
+        usage and answers are written to their own files first, so every stored episode has them.
+        Raises OSError naming the cause, such as a full disk; the episode then remains pending.
         """
         if self._lock.closed:
             raise ValueError(f"The run in {self.folder} is closed; open it again to append")
-        took = [] if usage is None else [{"task": episode.task, "usage": usage}]
-        # All lines first, so that a value that is no JSON leaves nothing behind.
-        parts = {ANSWERS: self._lines(answers), USAGE: self._lines(took), EPISODES: self._lines([asdict(episode)])}
+        usage_lines = [] if usage is None else [{"task": episode.task, "usage": usage}]
+        # Serialise everything first, so that a value that is no JSON leaves no partial write.
+        parts = {
+            ANSWERS: self._lines(answers),
+            USAGE: self._lines(usage_lines),
+            EPISODES: self._lines([asdict(episode)]),
+        }
         try:
             with self._explained():
                 for name, data in parts.items():
@@ -118,20 +122,20 @@ class Run:
             self.episodes[episode.task] = episode
             self.not_measured.pop(episode.task, None)
         except BaseException:
-            self._mend()  # whatever came in between, Ctrl-C too: this object says what the file says
+            self._mend()  # after any interruption, such as Ctrl-C, reload: this object must agree with the file
             raise
 
     def append_fault(self, task: str, why: str, usage: Any = None) -> None:
-        """Note that the machine kept an episode from being measured; it stays pending. Raises OSError."""
-        took = [] if usage is None else [{"task": task, "usage": usage}]
+        """Store that the machine failed while an episode was played; the episode stays pending. Raises OSError."""
+        usage_lines = [] if usage is None else [{"task": task, "usage": usage}]
         with self._explained():
             append_durably(self.folder / FAULTS, self._lines([{"task": task, "why": why}]))
-            if took:
-                append_durably(self.folder / USAGE, self._lines(took))
+            if usage_lines:
+                append_durably(self.folder / USAGE, self._lines(usage_lines))
         self.not_measured[task] = why
 
     def note(self, **facts: Any) -> None:
-        """Add what came out while it was played to the manifest's surroundings. Raises OSError."""
+        """Add facts that are known only after playing to the manifest's surroundings. Raises OSError."""
         with self._explained():
             self._write({**Manifest.read(self.folder).surroundings, **facts})
 
@@ -140,7 +144,7 @@ class Run:
         return [self.episodes[task] for task in self.manifest.tasks if task in self.episodes]
 
     def usage(self) -> dict[str, Any]:
-        """Task id -> what its episode took. Where an episode was repeated after a kill, the last one counts."""
+        """Task id -> usage of its episode. If an episode was repeated after a kill, the last one counts."""
         return {line["task"]: line["usage"] for line in read_lines(self.folder / USAGE)}
 
     def close(self) -> None:
@@ -159,7 +163,7 @@ class Run:
         path = self.folder / MANIFEST
         wanted, why = self.manifest.identity(), f"{path} is missing"
         if path.exists():
-            path.open("rb").close()  # a folder, or no permission: no damage that could be mended here
+            path.open("rb").close()  # fails for a folder or a missing permission, which cannot be repaired here
             try:
                 different = differences(Manifest.read(self.folder).identity(), wanted)
             except DamagedFile as error:
@@ -171,7 +175,7 @@ class Run:
                         "delete it"
                     )
                 return
-        # The lines tell whose they are.
+        # The manifest is missing or damaged; the checksums of the lines show whether they belong to this experiment.
         lines = self._read(EPISODES) + self._read(FAULTS)
         if lines and all(line.why for line in lines):
             raise ManifestMismatch(
@@ -179,15 +183,15 @@ class Run:
                 "choose another folder, or delete this one"
             )
         if lines or path.exists():
-            progress.say(f"{why}; it was written anew, since what lies beside it is of this experiment")
-        for rest in self.folder.glob(f".{path.name}.*"):  # of a process killed while it wrote the manifest
-            rest.unlink()
+            progress.say(f"{why}; it was written again, since the other files of its folder are of this experiment")
+        for temporary in self.folder.glob(f".{path.name}.*"):  # from a process killed while it wrote the manifest
+            temporary.unlink()
         self._write(self.manifest.surroundings)
 
     def _write(self, surroundings: Mapping[str, Any]) -> None:
-        rest = {"tasks": self.manifest.tasks, "digest": self._seal, "surroundings": surroundings}
-        whole = json.dumps(self.manifest.identity() | rest, indent=1, ensure_ascii=False)
-        write_atomically(self.folder / MANIFEST, whole.encode())
+        fields = {"tasks": self.manifest.tasks, "digest": self._seal, "surroundings": surroundings}
+        text = json.dumps(self.manifest.identity() | fields, indent=1, ensure_ascii=False)
+        write_atomically(self.folder / MANIFEST, text.encode())
 
     def _mend(self) -> None:
         episodes, faults, *_ = [self._whole(name) for name in (EPISODES, FAULTS, USAGE, ANSWERS)]
@@ -195,19 +199,19 @@ class Run:
         self.not_measured = {line["task"]: line["why"] for line in faults if line["task"] not in self.episodes}
 
     def _forget_failed(self) -> None:
-        """Make pending again what the agent failed, if the user asks for that; on disk, so that it outlives a kill."""
+        """If LAB_RETRY_FAILED is set, make failed episodes pending again, on disk, so that it survives a kill."""
         folder = self.folder.resolve()
         if not os.environ.get(RETRY_FAILED) or folder in _retried:
             return
-        _retried.add(folder)  # a notebook opens its runs several times, and what fails again has failed
+        _retried.add(folder)  # only once: a notebook opens its runs several times
         if failed := failures(self.folder):
             progress.say(f"{len(failed)} failed episodes of {self.folder.name} are played again")
-            kept = (asdict(episode) for task, episode in self.episodes.items() if task not in failed)
-            write_atomically(self.folder / EPISODES, self._lines(kept))
+            remaining = (asdict(episode) for task, episode in self.episodes.items() if task not in failed)
+            write_atomically(self.folder / EPISODES, self._lines(remaining))
             self._mend()
 
     def _whole(self, name: str) -> list[Any]:
-        """The whole lines of a file, from which all others are taken."""
+        """The intact lines of a file; moves all others to NAME.damaged."""
         path = self.folder / name
         _drop_torn_line(path)
         lines = self._read(name)
@@ -230,22 +234,22 @@ class Run:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Say of a file system's error what is safe and what to do."""
+        """Re-raise a file system's error with a message that says what is safe and what to do."""
         try:
             yield
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            why, mend = ("No space left", "free some space") if full else (error.strerror, "mend that")
+            why, fix = ("No space left", "free some space") if full else (error.strerror, "mend that")
             safe = "what was finished is"
             with suppress(OSError):
-                kept = len({line.value["task"] for line in self._read(EPISODES) if not line.why})
-                safe = f"{kept} of {len(self.manifest.tasks)} episodes are"
-            at = "" if full or not error.filename else f" ({error.filename})"
-            raise OSError(f"{why}{at}: {safe} safe in {self.folder}; {mend} and run again to resume") from error
+                finished = len({line.value["task"] for line in self._read(EPISODES) if not line.why})
+                safe = f"{finished} of {len(self.manifest.tasks)} episodes are"
+            path = "" if full or not error.filename else f" ({error.filename})"
+            raise OSError(f"{why}{path}: {safe} safe in {self.folder}; {fix} and run again to resume") from error
 
 
 def when_free(open_it: Callable[[], T]) -> T:
-    """What `open_it` returns, as soon as no other process writes to the run that it needs."""
+    """Call `open_it` until no other process writes to its run (RunBusy), and return its result."""
     waiting = False
     while True:
         try:
@@ -258,11 +262,11 @@ def when_free(open_it: Callable[[], T]) -> T:
 
 
 def writer(folder: Path) -> str:
-    """Who writes to a run just now, such as "process 12 on host"; "" for nobody, as far as can be seen from here."""
+    """The process that is writing to a run, such as "process 12 on host"; "" if none is visible from here."""
     try:
         with (folder / LOCK).open("rb") as file:
             try:
-                # Shared, and for a moment: who opens the run meanwhile waits for it, and tries again.
+                # A shared lock, held for a moment. A process that opens the run meanwhile gets RunBusy and retries.
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
                 return file.read().decode(errors="replace").strip() or "another process"
@@ -272,21 +276,21 @@ def writer(folder: Path) -> str:
 
 
 def failures(folder: Path) -> set[str]:
-    """Tasks of a run's episodes that the agent failed, by an error or since no answer of its model could be read."""
+    """Tasks whose episodes the agent failed: with an error, or because no answer of its model could be read."""
     errors = {line["task"]: line["error"] for line in read_lines(folder / EPISODES)}
     usage = {line["task"]: line["usage"] for line in read_lines(folder / USAGE)}
     return {task for task, error in errors.items() if error or {*paths_of(usage.get(task))} == {"malformed"}}
 
 
 def _drop_torn_line(path: Path) -> None:
-    """Cut a file back to its last whole line: what follows was being written when the process died."""
+    """Truncate a file after its last complete line: the rest was being written when the process died."""
     if not os.path.lexists(path):
         return
     data = path.read_bytes()
-    whole = data.rfind(b"\n") + 1
-    if whole < len(data):
+    length = data.rfind(b"\n") + 1
+    if length < len(data):
         with path.open("r+b") as file:
-            file.truncate(whole)
+            file.truncate(length)
             os.fsync(file.fileno())
 
 
@@ -301,56 +305,57 @@ def _lock(path: Path) -> IO[bytes]:
         if not isinstance(error, BlockingIOError):
             raise
         raise RunBusy(f"{path.parent} is being written by {owner}; wait for it, or choose another folder") from None
-    with suppress(OSError):  # on a full disk the lock holds without a name
+    with suppress(OSError):  # on a full disk the lock still holds, without the owner's name
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
     return file
 
 
 class Deaths:
-    """How many processes died while they played each task: the suspects of a run. counts: of tasks not settled.
+    """How many processes died while they played each task. counts: task -> deaths, of tasks without an episode.
 
-    A process that is killed cannot say what it played. So it is noted while it plays, and counted when the run is
-    opened again. An episode that is suspected often enough is played apart, where a death ends nothing else.
+    A killed process cannot report what it played. So the tasks in progress are written to a file while it plays, and
+    counted when the run is opened again. A task with enough deaths is played in its own process, where another death
+    ends nothing else.
     """
 
     def __init__(self, path: Path) -> None:
-        """path: the note in the run's folder; one that cannot be read is as none."""
+        """path: the file in the run's folder; an unreadable one counts as missing."""
         self.path = path
         self.counts: Counter[str] = Counter()
         self._file: int | None = None
         with suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
-            held = json.loads(path.read_bytes().partition(b"\n")[0])
-            self.counts = Counter({str(task): int(count) for task, count in held["deaths"].items()})
-            # Of several at a time nobody knows which it was; a single one is suspected at once.
-            times = ENOUGH if len(held["under_way"]) == 1 else 1
-            self.counts.update({str(task): times for task in held["under_way"]})
+            stored = json.loads(path.read_bytes().partition(b"\n")[0])
+            self.counts = Counter({str(task): int(count) for task, count in stored["deaths"].items()})
+            # If several tasks were in progress, the culprit is unknown; a single task is suspected at once.
+            times = ENOUGH if len(stored["under_way"]) == 1 else 1
+            self.counts.update({str(task): times for task in stored["under_way"]})
 
     def suspects(self, tasks: Iterable[str]) -> list[str]:
-        """Those of the tasks that are to be played apart."""
+        """The tasks that have to be played alone."""
         return [task for task in tasks if self.counts[task] >= ENOUGH]
 
     def add(self, task: str, times: int = 1) -> None:
-        """Count deaths of workers."""
+        """Count deaths of workers that played this task."""
         self.counts[task] += times
         self.under_way(())
 
     def forget(self, task: str) -> None:
-        """It came to its end, whatever died beside it."""
+        """Reset the count of a task that ended, even if a worker died meanwhile."""
         if self.counts.pop(task, 0):
             self.under_way(())
 
     def under_way(self, tasks: Iterable[str]) -> None:
-        """Note what this process plays from now on. A disk that is full loses the note and no more."""
+        """Store the tasks that this process plays from now on. On a full disk this is skipped without an error."""
         text = json.dumps({"deaths": self.counts, "under_way": list(tasks)}) + "\n"
         with suppress(OSError):
             if self._file is None:
                 self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            # One write of all, whose first line counts: a kill leaves the old note or the new one.
+            # A single write, and only the first line is read back: a kill leaves the old or the new content.
             os.pwrite(self._file, text.encode(), 0)
 
     def close(self, settled: Container[str]) -> None:
-        """Nothing is under way any more; without deaths there is nothing to keep. settled: tasks that have episodes."""
+        """Store the remaining deaths, or delete the file if there are none. settled: tasks that have episodes."""
         self.counts = Counter({task: count for task, count in self.counts.items() if task not in settled})
         if self.counts:
             self.under_way(())

@@ -6,8 +6,8 @@
     results = STUDY.run(engine="rules", limit=20)
     results.frame(); results.compare()
 
-A condition differs from another by its `settings`, each a field of the experiment or, with dots, of what is in one.
-All conditions play the same tasks, and a run holds them all: it is resumed, recorded and replayed as one.
+Conditions differ in their `settings`: fields of the experiment, or with dots fields of a nested dataclass.
+All conditions play the same tasks. One run holds them all: it is resumed, recorded and replayed as one.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Metric:
-    """A column of the table. title: as the paper has it; "{benchmark}" stands for the benchmark's name.
+    """A column of the table. title: as in the paper; "{benchmark}" is replaced by the benchmark's name.
 
-    of: a field of an episode's result, or "score", by which the experiment judges it. scale: of its numbers in rows:
-    100 for what is in [0, 1] and shown in percent, 1 for counts.
-    kind: "rate", the share of episodes with 1; "mean"; or "auto", a rate where all values are 0 or 1.
-    given: the field that an episode must have to count, such as "has_answer".
+    of: a field of an episode's result, or "score", the experiment's own score. scale: factor for table rows:
+    100 for values in [0, 1] reported in percent, 1 for counts.
+    kind: "rate", the share of episodes with value 1; "mean"; or "auto", a rate if all values are 0 or 1.
+    given: only episodes in which this field is true count, such as "has_answer".
     """
 
     title: str
@@ -50,10 +50,11 @@ class Metric:
 
 @dataclass(frozen=True)
 class Condition:
-    """A method as it is played. plays: benchmark -> what makes its experiment there; on others it is left out.
+    """A method with its settings. plays: benchmark -> factory of its experiment; other benchmarks leave it out.
 
-    settings: field -> value, in which it differs. role: what it is besides a method. extra: played only where it is
-    named. recorded: a real model plays it by default. matched: the setting of a placebo that `Study.matched` gives.
+    settings: field -> value, where it differs from the defaults. role: "placebo" and "privileged" are no plain methods.
+    extra: played only if named. recorded: a real model plays it by default. matched: name of the placebo's setting
+    whose value `Study.matched` computes.
     """
 
     name: str
@@ -70,7 +71,7 @@ class Condition:
         return replace(self, **{"name": name, "settings": settings, **other})
 
 
-# Defaults of a study; by name, so that it can be sent to other processes.
+# Defaults of a study: named functions, not lambdas, so that a study can be pickled for worker processes.
 def data_in_words(trial: Any, benchmark: str) -> str:
     return f"{trial.data_of(benchmark)} data"
 
@@ -92,22 +93,22 @@ def always(trial: Any) -> bool:
 
 @dataclass(frozen=True)
 class Study:
-    """One table or figure as declared: what is played, and what is read off it.
+    """The declaration of a table or figure: what is played and which metrics are reported.
 
     Functions among the fields take a `Trial`, or the `Results` of one.
 
     name: in manifests of runs and recordings. metric: name of the score that experiments give an episode.
     against: the baseline condition of all comparisons.
     published: the paper's table, and the paper's file in `data/published`.
-    options: default settings, as `Trial.options` has them. synthetic: defaults that differ on synthetic data. limits:
-    data -> benchmark -> how many tasks by default, where these are not all.
-    source: text of a row's column `source`. label: name of a condition in rows. rows: in place of `metrics`, for
-    scores that no mean over episodes gives: of results, benchmark and condition, with the arguments of `frame`.
+    options: default settings, in the form of `Trial.options`. synthetic: other defaults for synthetic data. limits:
+    data -> benchmark -> default number of tasks, if not all.
+    source: text of a row's column `source`. label: name of a condition in rows. rows: replaces `metrics` for scores
+    that are no mean over episodes; takes results, benchmark and condition, and the arguments of `frame`.
     headline: title of the metric that is the mean of the tasks' scores; by default the first of `metrics`. titles:
-    benchmark -> its name in titles, where the paper writes it otherwise. scale: of scores in contrasts, 100 for points.
-    lower: whether lower scores are the better ones. engine: who answers by default. others: who answers single
-    operators where `engines` names nobody else, such as rules beside an expert that only acts.
-    matched: computes from the baseline's results the setting that gives placebos as many rejections.
+    benchmark -> its name in titles, if the paper's differs. scale: of scores in contrasts, 100 for points.
+    lower: whether lower scores are better. engine: default engine. others: default engines of single operators, such
+    as rules for the operators of an expert that only acts; `engines` overrides them.
+    matched: computes from the baseline's results the setting with which placebos reject as often.
     check: raises BadSetting for a trial that cannot be played. scored: whether the tasks' answers are known.
     """
 
@@ -136,7 +137,7 @@ class Study:
     packages: tuple[str, ...] = ("lab", "worlds", "agents", "sdp")
 
     def condition(self, name: str) -> Condition:
-        """Raises BadSetting for a name that there is not."""
+        """The condition of that name. Raises BadSetting for an unknown name."""
         for condition in self.conditions:
             if condition.name == name:
                 return condition
@@ -153,19 +154,21 @@ class Study:
 
     @property
     def decimals(self) -> int:
-        """Of scores in text."""
+        """Number of decimals of scores in text."""
         return 1 if self.scale == 100 else 3
 
     def names(self, engine: str = "rules") -> tuple[str, ...]:
-        """The conditions that are played by default: of a real model those that the protocol of recordings names."""
+        """The conditions that are played by default. A real model plays only those marked `recorded`."""
         by_rules = parse(engine).by_rules
-        return tuple(c.name for c in self.conditions if not c.extra and (by_rules or c.recorded))
+        return tuple(
+            condition.name for condition in self.conditions if not condition.extra and (by_rules or condition.recorded)
+        )
 
     def trial(
         self, engine: str = "", benchmarks: Iterable[str] = (), conditions: Iterable[str] = (),
         options: Settings | None = None, **settings: Any,
     ) -> Trial:  # fmt: skip
-        """What `run` plays. settings: `engines`, `data`, `limit` and `seed` of `Experiment`."""
+        """The trial that `run` plays. settings: `engines`, `data`, `limit` and `seed` of `Experiment`."""
         engine = engine or self.engine
         trial = Trial(
             study=self.name, engine=engine, datasets=tuple(benchmarks) or self.benchmarks,
@@ -175,11 +178,14 @@ class Study:
         return replace(trial, engines={**self.others(trial), **trial.engines})
 
     def run(self, *, workers: int = 0, cluster: str = "", **settings: Any) -> Results:
-        """Play it, or what is missing of it. settings: those of `trial`. Raises as `lab.runs.collecting.collect`."""
+        """Play the missing episodes and return all results. settings: those of `trial`.
+
+        Raises what `lab.runs.collecting.collect` raises.
+        """
         return collecting.collect(self.trial(**settings), workers, cluster)
 
     def replays(self, workers: int = 0) -> list[Results]:
-        """Every recording of the study that can be replayed with the data at hand."""
+        """Results of all recordings of the study that this machine's data can replay."""
         replayed = []
         for name in recordings.names(self.name):
             try:
@@ -189,22 +195,22 @@ class Study:
         return replayed
 
     def kept(self) -> pd.DataFrame:
-        """The contrasts that `Results.keep` kept."""
+        """The contrasts that `Results.keep` stored."""
         return recordings.paired(f"{self.name}{KEPT}")
 
     def beside_published(self, *measured: pd.DataFrame) -> pd.DataFrame:
-        """Rows of runs, and those of recordings, behind those that the paper and its rivals report."""
+        """The rows that the paper and its rivals report, then the given rows of runs, then rows of recordings."""
         import pandas as pd
 
-        known = recordings.rows(self.name)
-        for rows in measured:  # a recording that is replayed is among them
-            known = known[~known["backbone"].isin(rows["backbone"])]
-        kept = recordings.rows(f"{self.name}{KEPT}")
-        parts = [tables.published(*self.published), *measured, known, kept]
+        recorded = recordings.rows(self.name)
+        for rows in measured:  # drop the stored rows of recordings that were replayed here
+            recorded = recorded[~recorded["backbone"].isin(rows["backbone"])]
+        stored = recordings.rows(f"{self.name}{KEPT}")
+        parts = [tables.published(*self.published), *measured, recorded, stored]
         return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
 
 def register(study: Study) -> Study:
-    """Make a study known by its name, which runs and recordings keep."""
+    """Register a study under its name, which manifests of runs and recordings contain. Returns the study."""
     STUDIES.own[study.name] = study
     return study

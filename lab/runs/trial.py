@@ -1,4 +1,4 @@
-"""A trial of a study: some of its conditions on some tasks of its benchmarks, played as one run."""
+"""A trial of a study: selected conditions on selected tasks of its benchmarks, played as one run."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ SHARED = ("engine", "engines", "data", "limit", "seed")  # settings that all con
 
 @dataclass(frozen=True, kw_only=True)
 class Trial(Experiment):
-    """Some conditions of a study on some tasks of its benchmarks.
+    """Selected conditions of a study on selected tasks of its benchmarks.
 
-    limit: how many tasks of each benchmark, 0 for all; -1 for the study's own limits. options: settings in place of the
-    study's own, for all conditions that have them; behind the name of a condition or a benchmark and a colon, for that
-    one alone.
+    limit: tasks per benchmark, 0 for all; -1 for the study's own limits. options: settings that override the study's,
+    for all conditions that have them. "NAME:setting" sets it for the condition or benchmark NAME alone.
     """
 
     limit: int = -1
@@ -48,7 +47,7 @@ class Trial(Experiment):
     selection: ClassVar[tuple[str, ...]] = ("data", "limit", "datasets", "methods", "options")
 
     def __post_init__(self) -> None:
-        """With the declaration, which worker processes need of a study that a notebook declares."""
+        """Store the declaration in the trial: worker processes need it if a notebook declared the study."""
         if self.declared is None:
             object.__setattr__(self, "declared", STUDIES.named(self.study))
         STUDIES.own[self.study] = self.declared
@@ -85,29 +84,29 @@ class Trial(Experiment):
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Benchmarks with the conditions that are played on them, in order."""
+        """(benchmark, condition) pairs that are played, in order."""
         return [pair for pair in self._declared() if pair not in self.left_out]
 
     def methods_of(self, dataset: str) -> list[str]:
-        return [name for played, name in self.pairs if played == dataset]
+        return [name for benchmark, name in self.pairs if benchmark == dataset]
 
     @cached_property
     def left_out(self) -> dict[tuple[str, str], str]:
-        """(benchmark, condition) -> why it cannot be played here: see `Experiment.unplayable`."""
+        """(benchmark, condition) -> why this machine cannot play it; see `Experiment.unplayable`."""
         reasons = {pair: self.part(*pair).unplayable() for pair in self._declared()}
         return {pair: reason for pair, reason in reasons.items() if reason}
 
     def inputs(self) -> dict[str, str]:
-        """Those of all conditions, by benchmark and condition."""
+        """The inputs of all experiments, as "benchmark/condition/name" -> hash."""
         parts = {"/".join(pair): self.part(*pair) for pair in self.pairs}
         return {f"{pair}/{name}": key for pair, part in parts.items() for name, key in part.inputs().items()}
 
     def data_of(self, dataset: str) -> str:
-        """The data of a benchmark: one without official data has synthetic tasks beside another's official ones."""
+        """The data of a benchmark. One that has no official data plays synthetic tasks even if others play official."""
         return self.part(dataset, self.methods_of(dataset)[0]).decided().data
 
     def _declared(self) -> list[tuple[str, str]]:
-        """Benchmarks with the conditions that play them as declared."""
+        """(benchmark, condition) pairs as declared, including those that this machine cannot play."""
         return [(dataset, name) for dataset in self.datasets for name in self.methods
                 if dataset in self.of.condition(name).plays]  # fmt: skip
 
@@ -115,7 +114,7 @@ class Trial(Experiment):
         return tuple(dict.fromkeys(operator for pair in self.pairs for operator in self.part(*pair).operators()))
 
     def tasks(self) -> list[str]:
-        """A method beside the others on each task, so that a stopped run has some of all."""
+        """All methods on a task before the next task, so that a stopped run has tasks that all have played."""
         return [
             str(Entry(dataset, method, task))
             for dataset in self.datasets
@@ -124,7 +123,7 @@ class Trial(Experiment):
         ]
 
     def group(self, task: str) -> str:
-        """A dataset's task: only those that every method has played are compared."""
+        """The benchmark and the task's group: only groups that every method has played are compared."""
         names = entry(task)
         return f"{names.dataset}/{self._of(task).group(names.task)}"
 
@@ -135,11 +134,11 @@ class Trial(Experiment):
         return self._of(task).calls(entry(task).task)
 
     def judged(self, episode: Episode) -> Judgement:
-        """As the method's own experiment judges it."""
+        """The judgement of the method's own experiment."""
         return self._of(episode.task).judged(replace(episode, task=entry(episode.task).task))
 
     def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
-        """Of each task under each condition, as its own experiment scores it; `part` is "benchmark/condition"."""
+        """Scores of each task under each condition, by its own experiment; `part` is "benchmark/condition"."""
         parts: dict[tuple[str, str], dict[str, Episode]] = {}
         for name, episode in episodes.items():
             dataset, method, task = entry(name)
@@ -151,38 +150,40 @@ class Trial(Experiment):
         ]
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """As the method's own experiment shows it."""
-        shown = self._of(episode.task).timeline(replace(episode, task=entry(episode.task).task), exchanges)
-        return replace(shown, title=episode.task)
+        """The timeline of the method's own experiment."""
+        timeline = self._of(episode.task).timeline(replace(episode, task=entry(episode.task).task), exchanges)
+        return replace(timeline, title=episode.task)
 
     def _of(self, task: str) -> Any:
         names = entry(task)
         return self.part(names.dataset, names.method)
 
     def decided(self) -> Self:
-        """With data, conditions and options decided. Raises BadSetting where there is nothing to play."""
+        """A copy with data, conditions and options decided. Raises BadSetting if nothing can be played."""
         if unknown := [name for name in self.datasets if name not in self.of.benchmarks]:
             raise BadSetting(f"No benchmark {unknown[0]!r}; choose from {', '.join(self.of.benchmarks)}")
         if self.limit < -1:
             raise BadSetting(f"limit={self.limit}: state how many, 0 for all, or -1 for the study's own")
         data = self._playable()._data()
-        known = replace(self, data=data)
-        known._say_missing()
-        setup = replace(known._playable(), limit=max(self.limit, 0))
+        with_data = replace(self, data=data)
+        with_data._say_missing()
+        setup = replace(with_data._playable(), limit=max(self.limit, 0))
         setup._check_options()
-        own = {**self.of.options, **(self.of.synthetic if data == "synthetic" else {})}
-        few = self.of.limits.get(data, {}) if self.limit < 0 else {}
-        limits = {f"{dataset}:limit": few[dataset] for dataset in setup.datasets if dataset in few}
-        options = {**own, **limits, **self.options}
+        defaults = {**self.of.options, **(self.of.synthetic if data == "synthetic" else {})}
+        default_limits = self.of.limits.get(data, {}) if self.limit < 0 else {}
+        limits = {
+            f"{dataset}:limit": default_limits[dataset] for dataset in setup.datasets if dataset in default_limits
+        }
+        options = {**defaults, **limits, **self.options}
         first = replace(setup, options=options)._first().decided()
-        # What an experiment decides by itself, such as the first split, is part of what was played.
+        # Settings that the experiment decides, such as the first split, belong to the run's identity.
         options |= {name: getattr(first, name) for name in options if "." not in name and hasattr(first, name)}
         decided = replace(setup, options=options)
         self.of.check(decided)
         return decided
 
     def _playable(self) -> Self:
-        """With the benchmarks and conditions that can be played. Raises BadSetting where there are none."""
+        """A copy with the benchmarks and conditions that can be played. Raises BadSetting if there are none."""
         datasets = tuple(dict.fromkeys(dataset for dataset, _ in self.pairs))
         playing = {method for _, method in self.pairs}
         methods = tuple(name for name in self.methods if name in playing)
@@ -194,18 +195,18 @@ class Trial(Experiment):
         return replace(self, datasets=datasets, methods=methods)
 
     def _say_missing(self) -> None:
-        """Say which conditions are left out of which benchmarks, once a reason."""
+        """Report which conditions are left out of which benchmarks, one message per set of benchmarks and reason."""
         benchmarks: dict[tuple[str, str], list[str]] = {}
         for (dataset, name), reason in self.left_out.items():
             benchmarks.setdefault((name, reason), []).append(dataset)
-        together: dict[tuple[str, str], list[str]] = {}
+        merged: dict[tuple[str, str], list[str]] = {}
         for (name, reason), datasets in benchmarks.items():
-            together.setdefault((", ".join(datasets), reason), []).append(name)
-        for (where, reason), names in together.items():
+            merged.setdefault((", ".join(datasets), reason), []).append(name)
+        for (where, reason), names in merged.items():
             _say(f"{'; '.join(names)} {'are' if len(names) > 1 else 'is'} left out of {where}: {reason}")
 
     def _data(self) -> str:
-        """Of all benchmarks alike, so synthetic where one lacks its official data."""
+        """The data that all benchmarks play: with "auto", synthetic for all if one lacks its official data."""
 
         def decided(data: str) -> list[str]:
             parts = (replace(self, data=data).part(name, self.methods_of(name)[0]) for name in self.datasets)
@@ -222,26 +223,29 @@ class Trial(Experiment):
 
     @property
     def condition(self) -> str:
-        """Data, benchmarks, how many conditions, and options, for the run's folder."""
+        """Data, benchmarks, number of conditions, and options, for the name of the run's folder."""
         options = [f"{name}={value}" for name, value in self.options.items() if value != self.of.options.get(name)]
         return " ".join([self.data, *self.datasets, f"{len(self.methods)} conditions", *options])
 
     def prepared(self, collect: Callable[[Experiment], Any]) -> Self:
-        """With the settings of placebos that are not stated: the baseline is played, and its results give them."""
+        """A copy with the settings of placebos whose options are not given: they come from the baseline's results.
+
+        collect: plays the baseline.
+        """
         resolved = self.resolved()
-        stated = {name.rpartition(":")[0] for name in resolved.options}
-        conditions = (self.of.condition(name) for name in resolved.methods if name not in stated)
+        configured = {name.rpartition(":")[0] for name in resolved.options}
+        conditions = (self.of.condition(name) for name in resolved.methods if name not in configured)
         placebos = [condition for condition in conditions if condition.matched]
         if not self.of.matched or not placebos:
             return self
-        alone = replace(self, methods=(self.of.against,))
-        engines = {name: other for name, other in self.engines.items() if name in alone.operators()}
-        value = self.of.matched(collect(replace(alone, engines=engines)))
+        baseline = replace(self, methods=(self.of.against,))
+        engines = {name: engine for name, engine in self.engines.items() if name in baseline.operators()}
+        value = self.of.matched(collect(replace(baseline, engines=engines)))
         matched = {f"{placebo.name}:{placebo.matched}": value for placebo in placebos}
         return replace(self, options={**self.options, **matched})
 
     def part(self, dataset: str, method: str) -> Any:
-        """The experiment of one condition on one benchmark. Raises BadSetting for one that there is not."""
+        """The experiment of a condition on a benchmark. Raises BadSetting if the condition does not play it."""
         condition = self.of.condition(method)
         if dataset not in condition.plays:
             raise BadSetting(f"{method} does not play {dataset}; it plays {', '.join(condition.plays)}")
@@ -249,31 +253,31 @@ class Trial(Experiment):
         experiment = condition.plays[dataset](**{**shared, "limit": max(self.limit, 0)})
         options = {**self.of.options, **self.options}
         for name, value in options.items():
-            whose, _, setting = name.rpartition(":")
-            if whose in ("", dataset) and has(experiment, setting):
+            prefix, _, setting = name.rpartition(":")
+            if prefix in ("", dataset) and has(experiment, setting):
                 experiment = changed(experiment, setting, value)
-        own = {name.rpartition(":")[2]: value for name, value in options.items() if name.startswith(f"{method}:")}
-        for name, value in {**condition.settings, **own}.items():
+        named = {name.rpartition(":")[2]: value for name, value in options.items() if name.startswith(f"{method}:")}
+        for name, value in {**condition.settings, **named}.items():
             experiment = changed(experiment, name, value)
         return experiment
 
     def world(self) -> Any:
-        """The tasks of all conditions."""
+        """The world with the tasks of all conditions."""
         return self._first().world()
 
     def _first(self) -> Any:
         return self.part(self.datasets[0], self.methods_of(self.datasets[0])[0])
 
     def _check_options(self) -> None:
-        """Raise BadSetting for an option that no condition has, or of another type."""
+        """Raises BadSetting for an option that no condition has, or with a value of the wrong type."""
         for option in self.options:
-            whose, colon, name = option.rpartition(":")
-            named = (*self.of.benchmarks, *(condition.name for condition in self.of.conditions))
-            if colon and whose not in named:
-                raise BadSetting(f"options: {option}: no benchmark or condition {whose!r}{hint(whose, named)}")
-            parts = [self.part(*pair) for pair in self.pairs if not colon or whose in pair]
+            prefix, colon, name = option.rpartition(":")
+            prefixes = (*self.of.benchmarks, *(condition.name for condition in self.of.conditions))
+            if colon and prefix not in prefixes:
+                raise BadSetting(f"options: {option}: no benchmark or condition {prefix!r}{hint(prefix, prefixes)}")
+            parts = [self.part(*pair) for pair in self.pairs if not colon or prefix in pair]
             for part in (part for part in parts if has(part, name)):
-                changed(part, name, self.options[option])  # a value of another type is refused before anything runs
+                changed(part, name, self.options[option])  # raises for a wrong type before anything runs
             if not any(has(part, name) for part in parts) and (parts or not colon):
                 known = sorted({setting.name for part in parts for setting in fields(part)})
                 raise BadSetting(f"options: no setting {name!r}; choose from {', '.join(known)}{hint(name, known)}")
@@ -281,17 +285,17 @@ class Trial(Experiment):
     def _known(self, recorded: Mapping[str, Any]) -> dict[str, Any]:
         known = super()._known(recorded)
         if "options" in known:
-            agreed = [known["options"], self.of.options]
-            asked = {
+            allowed = [known["options"], self.of.options]
+            different = {
                 name: value
                 for name, value in self.options.items()
                 if name in known["options"]
-                and canonical(value) not in [canonical(options.get(name)) for options in agreed]
+                and canonical(value) not in [canonical(options.get(name)) for options in allowed]
             }
-            if asked:
-                name = next(iter(asked))
+            if different:
+                name = next(iter(different))
                 raise BadSetting(
-                    f"{self.engine} was recorded with {name}={known['options'][name]!r}, not {asked[name]!r}; drop "
+                    f"{self.engine} was recorded with {name}={known['options'][name]!r}, not {different[name]!r}; drop "
                     "that option, or record a run with it"
                 )
         return known
@@ -299,19 +303,19 @@ class Trial(Experiment):
 
 @cache
 def _say(message: str) -> None:
-    """Once in a process, since the same holds for every run of a notebook."""
+    """Print a message once per process: it is the same for every run of a notebook."""
     progress.say(message)
 
 
 def has(holder: Any, name: str) -> bool:
-    """Whether a dataclass has a field of that name, or one that has, where the name has dots."""
+    """Whether a dataclass has a field of that name. Dots lead to fields of nested dataclasses."""
     first, _, rest = name.partition(".")
     known = is_dataclass(holder) and first in {setting.name for setting in fields(holder)}
     return known and (not rest or has(getattr(holder, first), rest))
 
 
 def changed(holder: Any, name: str, value: Any) -> Any:
-    """A copy with one field changed. value: as JSON has it. Raises BadSetting for a wrong field or type."""
+    """A copy with one field changed. value: in JSON types. Raises BadSetting for an unknown field or a wrong type."""
     from pydantic import ValidationError
 
     first, _, rest = name.partition(".")
@@ -330,7 +334,7 @@ def changed(holder: Any, name: str, value: Any) -> Any:
 
 @cache
 def _typed(kind: Any, name: str) -> TypeAdapter[Any]:
-    """What reads a field's value: it takes milliseconds to make, and studies change settings by the thousand."""
+    """The validator of a field. Cached: it takes milliseconds to build, and studies change thousands of settings."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(get_type_hints(kind)[name])

@@ -190,7 +190,7 @@ def test_a_lost_manifest_of_this_experiment_is_rewritten(tmp_path: Path, capsys:
         path.unlink() if torn is None else path.write_bytes(torn)
         with Run(tmp_path, about) as run:
             assert run.pending() == ["003", "004"]
-        assert path.read_bytes() == whole and "it was written anew" in capsys.readouterr().err
+        assert path.read_bytes() == whole and "it was written again" in capsys.readouterr().err
     path.unlink()
     with pytest.raises(ManifestMismatch, match="is missing, and the 3 lines .* are not of this"):
         Run(tmp_path, replace(about, engine="rules@0.5"))
