@@ -1,4 +1,4 @@
-"""A study from the command line: what it would take, then its rows, contrasts and null models. No notebook starts."""
+"""Play a study from the command line, without a notebook: its estimated cost, then rows, contrasts and null models."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plan:
-    """Cells of a study that are to be played: every combination of engines and the grid's values, with every seed.
+    """Cells of a study to play: all combinations of engines and grid values, each with all seeds.
 
-    name: by which the study was found. engines: who answers, one after the other. settings: what `Study.trial` takes
-    besides engine, options and seed. options: those of all cells. grid: option -> values.
+    name: of the study, as the user wrote it. engines: played one after the other. settings: arguments of `Study.trial`
+    besides engine, options and seed. options: shared by all cells. grid: option -> values.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Plan:
     seeds: tuple[int, ...] = (0,)
 
     def cells(self) -> Iterator[tuple[dict[str, Any], list[Trial]]]:
-        """The settings of a cell, options among them, and what is played of it, a trial a seed."""
+        """Yield each cell: its settings, including options, and its trials, one per seed."""
         for engine, *values in product(self.engines, *self.grid.values()):
             options = {**self.options, **dict(zip(self.grid, values, strict=True))}
             settings = {"engine": engine, **self.settings, "options": options}
@@ -50,14 +50,14 @@ class Plan:
 
 
 class Block(NamedTuple):
-    """What a cell came to. text: for a terminal. rows: those of `Results.frame`, with a column for seed and options."""
+    """The results of a cell. text: for a terminal. rows: `Results.frame` with columns for seed and options."""
 
     text: str
     rows: pd.DataFrame
 
 
 def plan(options: Namespace) -> Plan:
-    """The plan of the arguments of `python -m lab eval`. Raises BadSetting, BadSetting."""
+    """The plan for the arguments of `python -m lab eval`. Raises BadSetting."""
     declared = STUDIES.named(options.study)
     settings = {
         "data": options.data, "limit": options.limit,
@@ -68,11 +68,11 @@ def plan(options: Namespace) -> Plan:
         if name in grid or not text:
             raise BadSetting(f"--grid {name}={text}: give an option once, with all its values, such as {name}=1,3")
         grid[name] = _value(text, several=True)
-    own = {name: _value(text) for name, text in map(_assigned, options.set)}
+    fixed = {name: _value(text) for name, text in map(_assigned, options.set)}
     seeds = tuple(_value(text) for text in options.seeds.split(","))
     if not all(isinstance(seed, int) for seed in seeds):
         raise BadSetting(f"--seeds {options.seeds}: write whole numbers, such as 0,1,2")
-    return Plan(options.study, declared, options.engine or [declared.engine], settings, own, grid, seeds)
+    return Plan(options.study, declared, options.engine or [declared.engine], settings, fixed, grid, seeds)
 
 
 def _assigned(text: str) -> tuple[str, str]:
@@ -83,8 +83,8 @@ def _assigned(text: str) -> tuple[str, str]:
 
 
 def _value(text: str, several: bool = False) -> Any:
-    """A value as YAML has it: a number, true or false, a word, or a list of them. several: a list of values, between
-    commas. Raises BadSetting.
+    """Parse a YAML value: a number, true or false, a word, or a list of them. several: parse comma-separated values to
+    a list. Raises BadSetting.
     """
     try:
         return yaml12.load(f"[{text}]" if several else text)
@@ -93,7 +93,7 @@ def _value(text: str, several: bool = False) -> Any:
 
 
 def announce(plan: Plan) -> list[str]:
-    """What models would be asked and what that takes; nothing where none is, or all is on the disk."""
+    """Lines with the estimated cost of the model calls; empty if no model is asked or all episodes are on disk."""
     trials = [trial.resolved() for _, trials in plan.cells() for trial in trials]
     lines = []
     for share in forecast(map(manifest_of, trials)):
@@ -104,12 +104,12 @@ def announce(plan: Plan) -> list[str]:
 
 
 def asks_a_server(plan: Plan) -> bool:
-    """Whether a server is to be asked, which may cost money."""
+    """Whether the plan calls a server, which may cost money."""
     return any("endpoint" in t.resolved().who.kinds for _, trials in plan.cells() for t in trials)
 
 
 def play(plan: Plan, workers: int = 0, cluster: str = "") -> Iterator[Block]:
-    """Play the cells and give what they came to. Raises as `lab.collect`."""
+    """Play the cells and yield their results. Raises as `lab.collect`."""
     import pandas as pd
 
     stored = Stored()
@@ -152,21 +152,21 @@ def _rows(plan: Plan, settings: Mapping[str, Any], runs: Sequence[Results], stor
 
 
 def _standings(run: Results, stored: Stored) -> dict[tuple[str, str], tuple[str, str]]:
-    """(condition, first metric) -> text of the best agent without skill on its tasks, text of the headroom above it."""
+    """(condition, headline metric) -> (text of the best null model on its tasks, text of the headroom above it)."""
     standings = {}
     study = run.of_study
     for scores in sides_of(score_lines(run)):
         standing = floors.standing(scores, stored, study.lower)
         if standing["floor agent"]:
             floor = f"{study.scale / 100 * standing['best floor']:.{study.decimals}f}"
-            words = f"{floor} ({standing['floor agent']}, {standing['floor on']})"
+            text = f"{floor} ({standing['floor agent']}, {standing['floor on']})"
             row = study.label(run, scores.side.condition), study.headline_of(scores.side.benchmark)
-            standings[row] = words, f"{standing['headroom']:.2f}"
+            standings[row] = text, f"{standing['headroom']:.2f}"
     return standings
 
 
 def _contrasts(plan: Plan, runs: Sequence[Results]) -> list[str]:
-    """Each condition less the study's main one, paired by task, by its mean over seeds."""
+    """Lines with each condition minus the study's baseline, paired by task, with means over seeds."""
     base, decimals = plan.study.against, plan.study.decimals
     if base not in runs[0].setup.methods:
         return []

@@ -1,17 +1,17 @@
-"""Recordings: a real model's answers and the rows they made, small enough for the repository.
+"""Recordings: a real model's answers and the resulting rows, small enough for the repository.
 
     data/recordings/NAME/manifest.json     what ran, with which model file, on which tasks, when
     data/recordings/NAME/answers.jsonl.gz  request hashes, answers and token counts; no benchmark text
     data/recordings/NAME/rows.csv          the finished rows of the results table
-    data/recordings/NAME/scores.csv        the score of each task under each condition, where single tasks have one
+    data/recordings/NAME/scores.csv        the score of each task under each condition, if single tasks have scores
     data/recordings/NAME/usage.csv         calls, tokens, seconds and parse paths by operator
 
-One that is not finished has its manifest and its answers alone: nothing is concluded from a part of the tasks.
-Rows that no model's answers made, but files that are not on every machine, are kept as manifest and rows alone, with
-paired.csv where comparisons task by task are kept as well.
+An unfinished recording has only its manifest and answers: no result is computed from a part of the tasks.
+Rows that come from files missing on other machines, not from a model's answers, are stored as manifest and rows alone,
+with paired.csv if their task-by-task comparisons are stored as well.
 
-`python -m lab record` makes one, `replay:NAME` serves it, and notebooks show its rows. One that is not finished,
-because its budget was spent, goes on from its own files, in any clone.
+`python -m lab record` creates a recording, `replay:NAME` serves it, and notebooks display its rows. A recording whose
+budget ran out can be resumed from its own files, in any clone.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ COUNTED = ("calls", "tokens in", "tokens out", "seconds")  # columns of usage.cs
 
 @dataclass(frozen=True)
 class Sitting:
-    """One of the runs that a recording was made in. minutes: of the clock. calls: of the model, without cached ones."""
+    """A sitting in which a recording was made. minutes: wall-clock. calls: model calls without cache hits."""
 
     date: str
     minutes: float
@@ -62,18 +62,17 @@ class Sitting:
 
     @classmethod
     def of(cls, minutes: float, calls: int) -> Sitting:
-        """One that ends now."""
+        """A sitting that ends today."""
         return cls(datetime.date.today().isoformat(), round(minutes, 1), calls)
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording's manifest. tasks: those that were played; planned: how many should have been. seconds: that the
-    model took for the answers; 0 where nobody kept them.
+    """A recording's manifest. tasks: ids of the played tasks; planned: number of planned ones. seconds: the model's
+    time for the answers; 0 if unknown.
 
-    run: the digest of the run whose rows alone are kept. sha256: of its other files, by name; a recording of before
-    they were noted has none. prompts: the digests of the suite's prompts that it answers, by name. sittings: those it
-    was made in, where they were noted.
+    run: digest of the run, for a recording of rows alone. sha256: file name -> checksum; empty in old recordings.
+    prompts: name -> digest of the suite's prompts that it answers. sittings: those in which it was made, if known.
     """
 
     method: str
@@ -93,7 +92,7 @@ class Recording:
 
     @property
     def hours(self) -> float:
-        """Of the clock, over all sittings; 0 where nobody noted them."""
+        """Wall-clock hours over all sittings; 0 if unknown."""
         return sum(sitting.minutes for sitting in self.sittings) / 60
 
     @property
@@ -103,15 +102,15 @@ class Recording:
 
     @property
     def played(self) -> str:
-        """How many of the planned tasks, in words."""
+        """Progress as text, such as "12 of 240"."""
         return f"{len(self.tasks)} of {self.planned}"
 
 
 def resume(name: str) -> str:
-    """Put the answers of an unfinished recording into the cache, so that its run goes on from there.
+    """Put the answers of an unfinished recording into the cache, so that its run resumes there.
 
-    What is said of it; "" where there is nothing to go on from. What could not be used then cannot be used now: a model
-    takes longest over answers that are cut. Raises DamagedFile.
+    Returns a message for the user; "" if there is nothing to resume. Unusable answers are cached, too: truncated
+    answers take a model longest, and would be the same again. Raises DamagedFile.
     """
     folder = recordings_folder() / name
     if not (folder / MANIFEST).exists() or not (folder / PACKED).exists():
@@ -124,20 +123,20 @@ def resume(name: str) -> str:
 
 
 def reuse(name: str) -> str:
-    """Put the answers of a recording, finished or not, into the cache, so that no other run of that model asks for them
-    again: methods can be played beside one that was recorded.
+    """Put the answers of a recording, finished or not, into the cache, so that other runs of that model reuse them.
+    Then further methods can be compared with a recorded one at no cost for its answers.
 
-    What is said of it. Raises MissingRun and DamagedFile.
+    Returns a message for the user. Raises MissingRun and DamagedFile.
     """
     return f"{_to_cache(Replay.of(engines.parse(f'replay:{name}')))} answers of {name} are not asked for again"
 
 
 def _to_cache(served: Replay) -> int:
-    """How many answers were put there."""
+    """Store the recording's answers in the cache, and return their number."""
     cache = AnswerCache()
     for answer in served.answers.values():
-        kept = ("text", "path", "tokens_in", "tokens_out", "seconds", "said")
-        cache.put(answer.request, {name: getattr(answer, name) for name in kept})
+        fields = ("text", "path", "tokens_in", "tokens_out", "seconds", "said")
+        cache.put(answer.request, {name: getattr(answer, name) for name in fields})
     return len(served.answers)
 
 
@@ -145,50 +144,53 @@ def save(
     run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], name: str = "",
     scores: pd.DataFrame | None = None, sitting: Sitting | None = None,
 ) -> Path | None:  # fmt: skip
-    """Save a run folder and its finished rows as a recording, in place of an earlier one of that name.
+    """Save a run folder and its finished rows as a recording. Replaces an earlier recording of that name.
 
-    name: by default the one that `lab record` gave; None is returned, and nothing written, outside of it.
-    tasks: ids of the tasks that were played. scores: those of `lab.results.stored`. sitting: the one that ends.
-    Raises FileNotFoundError for a run that kept no answers, DamagedFile for one that lost some.
+    name: by default the name from `lab record`; outside of it returns None and writes nothing.
+    tasks: ids of the played tasks. scores: a table as in `lab.results.stored`. sitting: the one that ends now.
+    Raises FileNotFoundError for a run without stored answers.
+    Raises DamagedFile for a run that lost some.
     """
     name = name or os.environ.get(RECORDING, "")
     if not name:
         return None
     if not (run / ANSWERS).exists():
         raise FileNotFoundError(f"{run} holds no {ANSWERS}: only runs of a model are recorded")
-    if (aside := run / f"{ANSWERS}{DAMAGED}").exists():
+    if (damaged_file := run / f"{ANSWERS}{DAMAGED}").exists():
         remedy = f"Delete {run} and run the same command: the cache answers what it has"
-        raise damaged(aside, "these answers of the run are lost, so that it cannot be recorded", remedy)
+        raise damaged(damaged_file, "these answers of the run are lost, so that it cannot be recorded", remedy)
     answers = {answer["request"]: answer for answer in read_lines(run / ANSWERS)}  # the last of a repeated request
     lines = "".join(json.dumps(answers[request], sort_keys=True) + "\n" for request in sorted(answers))
-    held = Manifest.read(run)
+    manifest = Manifest.read(run)
     files = {PACKED: gzip.compress(lines.encode(), 9, mtime=0)}
-    if len(tasks) >= len(held.tasks):
+    if len(tasks) >= len(manifest.tasks):
         files |= {"rows.csv": rows.to_csv(index=False).encode(), "usage.csv": usage.to_csv(index=False).encode()}
         if scores is not None and len(scores):
             files[SCORES] = scores.assign(run=f"replay:{name}").to_csv(index=False).encode()
-    noted = {key: getattr(held, key) for key in ("method", "engine", "address", "parameters", "code", "surroundings")}
+    fields = {
+        key: getattr(manifest, key) for key in ("method", "engine", "address", "parameters", "code", "surroundings")
+    }
     seconds = round(sum(answer.get("seconds", 0.0) for answer in answers.values()), 3)
-    asked = {answer["prompt"] for answer in answers.values()}
-    prompts = {prompt: digest for prompt, digest in sorted(digests(parse(held.engine)).items()) if prompt in asked}
-    more = {"tasks": tasks, "planned": len(held.tasks), "seconds": seconds, "prompts": prompts}
-    more |= {"sittings": [asdict(each) for each in (*_sittings(name), sitting) if each]}
-    return _save(name, files, noted | more)
+    used = {answer["prompt"] for answer in answers.values()}
+    prompts = {prompt: digest for prompt, digest in sorted(digests(parse(manifest.engine)).items()) if prompt in used}
+    more = {"tasks": tasks, "planned": len(manifest.tasks), "seconds": seconds, "prompts": prompts}
+    more |= {"sittings": [asdict(part) for part in (*_sittings(name), sitting) if part]}
+    return _save(name, files, fields | more)
 
 
 def _sittings(name: str) -> tuple[Sitting, ...]:
-    """Of the unfinished recording of that name, which is gone on with."""
+    """The sittings of an unfinished, valid recording of that name, which is being resumed; else none."""
     path = recordings_folder() / name / MANIFEST
     earlier = read_json(path, Recording) if path.exists() else None
     return earlier.sittings if earlier and not earlier.whole and not void(name) else ()
 
 
 def save_rows(name: str, rows: pd.DataFrame, about: Mapping[str, Any], paired: pd.DataFrame | None = None) -> Path:
-    """Save finished rows alone, where what made them cannot be replayed: nobody answered, but files were used.
+    """Save finished rows without answers, because their run cannot be replayed: they come from files, not from a model.
 
-    about: `method` (under which `rows` finds them), `engine`, `address` (of who answered, or of those files,
-    "sha256:…"), `parameters`, and other fields of `Recording`.
-    paired: comparisons task by task, which `paired` finds.
+    about: `method` (by which `rows` finds them), `engine`, `address` (of the engine, or "sha256:…" of the files),
+    `parameters`, and other fields of `Recording`.
+    paired: task-by-task comparisons, which the function `paired` returns.
     """
     files = {"rows.csv": rows} if paired is None else {"rows.csv": rows, PAIRED: paired}
     return _save(name, {file: table.to_csv(index=False).encode() for file, table in files.items()}, about)
@@ -198,15 +200,15 @@ def _save(name: str, files: Mapping[str, bytes], about: Mapping[str, Any]) -> Pa
     target, sums = recordings_folder() / name, {file: hashlib.sha256(data).hexdigest() for file, data in files.items()}
     for file, data in files.items():
         write_atomically(target / file, data)
-    for file in (RECORDED - files.keys()) if target.exists() else ():  # of an earlier recording of that name
+    for file in (RECORDED - files.keys()) if target.exists() else ():  # left over from an earlier recording
         (target / file).unlink(missing_ok=True)
-    whole = {**about, "date": datetime.date.today().isoformat(), "sha256": sums}
-    write_atomically(target / MANIFEST, json.dumps(whole, indent=1).encode())
+    manifest = {**about, "date": datetime.date.today().isoformat(), "sha256": sums}
+    write_atomically(target / MANIFEST, json.dumps(manifest, indent=1).encode())
     return target
 
 
 def manifests() -> dict[str, Recording]:
-    """The manifests of all recordings, by name. One that is damaged is told, and left out."""
+    """Name -> manifest of all recordings. Damaged ones are reported and left out."""
     recordings = {}
     for folder in sorted(recordings_folder().glob("*")):
         if os.path.lexists(folder / MANIFEST):
@@ -216,49 +218,49 @@ def manifests() -> dict[str, Recording]:
 
 
 def void(name: str) -> str:
-    """Why no claim may rest on a recording: a prompt that it answers was changed since; "" where none was.
+    """Why a recording is void, so that no claim may use it: a prompt that it answers has changed; "" if valid.
 
-    Raises DamagedFile; a recording that is not there is void.
+    A missing recording is void. Raises DamagedFile.
     """
     path = recordings_folder() / name / MANIFEST
     if not os.path.lexists(path):
         return f"there is no recording {name}"
     recording = read_json(path, Recording)
     try:
-        noted, current = recording.prompts, digests(parse(recording.engine))
-    except BadEngine as error:  # a folder of prompts that is not here
+        recorded, current = recording.prompts, digests(parse(recording.engine))
+    except BadEngine as error:  # such as a folder of prompts that this machine lacks
         return f"recording {name}: {error}"
-    changed = sorted(prompt for prompt, digest in noted.items() if current.get(prompt) != digest)
+    changed = sorted(prompt for prompt, digest in recorded.items() if current.get(prompt) != digest)
     return f"recording {name} was made with another wording of {', '.join(changed)}" if changed else ""
 
 
 def names(method: str) -> list[str]:
-    """The finished recordings of a run method that are not void."""
-    return [name for name, made in manifests().items() if made.method == method and made.whole and not void(name)]
+    """Names of the finished recordings of a method that are not void."""
+    return [name for name, entry in manifests().items() if entry.method == method and entry.whole and not void(name)]
 
 
 def rows(method: str) -> pd.DataFrame:
-    """The finished rows of every recording of a run method, with a column `data` of what each was played on.
+    """The finished rows of all recordings of a method, with a column `data` that names the data set.
 
-    The source names recording, model file and date. A recording that is damaged is told, and left out; so below.
+    The source names recording, model file and date. Damaged and void recordings are reported and left out.
     """
     return _joined(method, _rows, tables.table([]).assign(data=""))
 
 
 def paired(method: str) -> pd.DataFrame:
-    """The comparisons that are kept with the rows of a run method, with the name and date of each recording."""
+    """The comparisons stored with the rows of a method, with name and date of each recording."""
     return _joined(method, _paired)
 
 
 def usage(method: str) -> pd.DataFrame:
-    """What every recording of a run method took, by operator, with its number of episodes, model file and date."""
+    """Usage of all recordings of a method by operator, with number of episodes, model file and date."""
     return _joined(method, _usage)
 
 
 def _joined(
     method: str, read: Callable[[str, Recording], pd.DataFrame], none: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """One table of every recording's. none: where there is no recording; by default an empty table."""
+    """One table of all recordings of a method. none: the result if there is no recording; by default an empty table."""
     import pandas as pd
 
     parts = read_all(method, read)
@@ -272,8 +274,8 @@ def read_usage(name: str, recording: Recording) -> pd.DataFrame:
 
 
 def read_all(method: str, read: Callable[[str, Recording], T]) -> list[T]:
-    """What `of` makes of every finished recording of a run method, by name and manifest; a damaged or void one is left
-    out.
+    """Apply `read` to the name and manifest of every finished recording of a method. Damaged or void ones are reported
+    and left out.
     """
     results = []
     for name, recording in manifests().items():
@@ -288,14 +290,14 @@ def read_all(method: str, read: Callable[[str, Recording], T]) -> list[T]:
 
 @contextmanager
 def _left_out() -> Iterator[None]:
-    """Leave a damaged recording out: it loses its own rows, and no other's."""
+    """Report a damaged recording and skip it; the others keep their rows."""
     try:
         yield
     except DamagedFile as error:
         _say(f"a recording is left out: {error}")
 
 
-@cache  # of each file once, however many tables leave it out
+@cache  # report each file only once, however many tables leave it out
 def _say(message: str) -> None:
     progress.say(message)
 
@@ -305,7 +307,7 @@ def _rows(name: str, recording: Recording) -> pd.DataFrame:
     needed = ("method", "backbone", "metric", "value", "evidence")
     table = read_table(path, needed, tables.NUMBERS, recording.sha256.get(path.name, ""))
     source = f"recording {name}, {_model(recording)}, {recording.date}"
-    table = table.assign(source=source).reindex(columns=tables.COLUMNS)  # of before outcomes were counted: without them
+    table = table.assign(source=source).reindex(columns=tables.COLUMNS)  # old recordings lack the columns of outcomes
     return table.assign(data=recording.parameters.get("data", ""))
 
 
@@ -319,15 +321,15 @@ def _paired(name: str, recording: Recording) -> pd.DataFrame:
 
 
 def _model(recording: Recording) -> str:
-    """What answered, in a word each: addresses, or the beginnings of model files' hashes."""
-    whole, others = engines.split(recording.address)
+    """Short text for the engines that answered: addresses, or the first digits of model files' hashes."""
+    default, others = engines.split(recording.address)
 
     def short(address: str) -> str:
         return address[:19] + (f", {engines.OPENVINO}" if f"/{engines.OPENVINO}-" in address else "")
 
-    return engines.joined(short(whole), {operator: short(part) for operator, part in others.items()})
+    return engines.joined(short(default), {operator: short(part) for operator, part in others.items()})
 
 
 def _usage(name: str, recording: Recording) -> pd.DataFrame:
-    made = {"episodes": recording.played, "model file": _model(recording)}
-    return read_usage(name, recording).assign(recording=name, **made, date=recording.date)
+    columns = {"episodes": recording.played, "model file": _model(recording)}
+    return read_usage(name, recording).assign(recording=name, **columns, date=recording.date)

@@ -1,7 +1,7 @@
-"""Runs for reading: the summary of one, and two compared on the tasks that both have.
+"""Display runs: the summary of a run, and the comparison of two runs on their common tasks.
 
-A summary has settings, headline, outcomes, reasons for failures, and costs; a comparison the paired difference, its
-test, and which tasks flipped.
+A summary has settings, headline, outcomes, reasons for failures, and costs. A comparison has the paired difference, its
+test, and the tasks that flipped.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from lab.viewer.timeline import SideBySide, Timeline, cause, side_by_side
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST = 15  # rows of a table
-MOST_FLIPPED = 20  # flipped tasks that are listed
+MOST = 15  # maximal rows of a table
+MOST_FLIPPED = 20  # maximal number of flipped tasks that are listed
 
 
 @dataclass(frozen=True, repr=False)
 class RunSummary:
-    """A stored run as a summary: facts, and tables by title."""
+    """Summary of a stored run: facts by name, and tables by title."""
 
     run: StoredRun
 
     @cached_property
     def facts(self) -> dict[str, str]:
-        """The settings of the run, and how many episodes were scored, failed or not measured."""
+        """The run's settings, and how many episodes were scored, failed or not measured."""
         run, manifest = self.run, self.run.manifest
         episodes, tasks = run.episodes.values(), manifest.tasks
         pending, writing = len(tasks) - len(episodes), writer(run.folder)
@@ -66,8 +66,8 @@ class RunSummary:
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The headlines; why episodes came out below the best, the most frequent reasons first; what they took, by
-        operator; and why some were not measured. Empty ones are left out.
+        """Title -> table: headlines; why episodes scored below the best, most frequent reasons first; costs by
+        operator; and why episodes were not measured. Empty tables are left out.
         """
         not_measured = [(task, cause(why)) for task, why in self.run.not_measured.items()]
         tables = {
@@ -92,7 +92,7 @@ class RunSummary:
         except NoScores:
             rows = [("", cause(episode.error)) for episode in self.run.episodes.values() if episode.failed]
         table = readable(rows, columns=["part", "reason"])
-        # What stands behind a colon is often of the one episode: which day, which file.
+        # The text after a colon is often specific to the episode (which day, which file), so group by the text before.
         groups = table.groupby(["part", table["reason"].str.split(":").str[0]], sort=False)["reason"]
         counted = groups.agg(episodes="size", reason=lambda reasons: reasons.value_counts().index[0])
         table = counted.reset_index("part").sort_values("episodes", ascending=False, kind="stable", ignore_index=True)
@@ -105,21 +105,22 @@ class RunSummary:
         label = engines.parse(run.manifest.engine).at(run.manifest.address).label
         try:
             table = costs(Results[Any](run.setup, label, run.episodes, {}, run.usage, run.folder))
-        except (TypeError, KeyError, AttributeError):  # of an own program, which books something else than calls
+        except (TypeError, KeyError, AttributeError):  # an experiment of the user's own may store other usage
             return pd.DataFrame()
         return table.drop(columns=["backbone", "evidence"], errors="ignore")
 
     def __repr__(self) -> str:
-        """For a terminal."""
+        """Text for a terminal."""
         tables = (f"\n\n{title}\n{display.shown(table)!r}" for title, table in self.tables.items())
         return visible(aligned([*self.facts.items()]) + "".join(tables))
 
 
 def show(run: str | Path, task: str = "", prompts: bool = False) -> RunSummary | Timeline:
-    """Returns the summary of a run, or one of its episodes as a timeline.
+    """Returns the summary of a run, or an episode of it as a timeline.
 
-    run: as for `lab.runs.catalogue.find`. task: an id, or a part of one that no other finished episode has. prompts:
-    with prompts and answers. Raises MissingRun, ValueError for a task that has no episode, DamagedFile.
+    run: as for `lab.runs.catalogue.find`. task: an id, or a part of it that no other finished episode has. prompts:
+    include prompts and answers.
+    Raises MissingRun, DamagedFile, and ValueError for a task without an episode.
     """
     stored = StoredRun(catalogue.find(run))
     matches = [name for name in stored.episodes if task.lower() in name.lower()]
@@ -129,7 +130,7 @@ def show(run: str | Path, task: str = "", prompts: bool = False) -> RunSummary |
 
 
 def _plain(value: Any) -> str:
-    """A setting in few characters: what is nested as in a folder's name."""
+    """A setting as short text, with nested settings in brackets."""
     if isinstance(value, Mapping):
         return f"({', '.join(f'{name}={_plain(part)}' for name, part in value.items())})"
     if isinstance(value, list):
@@ -138,10 +139,10 @@ def _plain(value: Any) -> str:
 
 
 class Part(NamedTuple):
-    """One part of both runs, such as a condition; runs without parts have one.
+    """The comparison of one part of both runs, such as a condition; a run without parts counts as one part.
 
-    name: "Human-TN", or "Human-TN − No-TN". pairs: what both have scored, the largest differences first. of_first,
-    of_second: how many scores each has. p: Holm's, where there are several parts.
+    name: "Human-TN", or "Human-TN − No-TN". pairs: scores of the common tasks, largest differences first. of_first,
+    of_second: number of scores in each run. p: with Holm's correction if there are several parts.
     """
 
     name: str
@@ -152,7 +153,7 @@ class Part(NamedTuple):
     p: float
 
     def row(self, metric: str) -> dict[str, Any]:
-        """Both means, the difference with its 95 % interval, the test, and how many differ; rates in percent."""
+        """Both means, the difference with its 95 % interval, the test, and how many tasks differ; rates in percent."""
         rate = self.result.mcnemar is not None
         scale = 100 if rate else 1
         value, low, high = (scale * end for end in self.result.difference)
@@ -166,7 +167,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class RunComparison:
-    """Two runs side by side. settings: those that differ, by name, in the first and the second; None where not set."""
+    """The comparison of two runs. settings: name -> (first's value, second's) where they differ; None if not set."""
 
     first: StoredRun
     second: StoredRun
@@ -176,14 +177,14 @@ class RunComparison:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """A row a part; see `Part.row`."""
+        """One row per part; see `Part.row`."""
         import pandas as pd
 
         return pd.DataFrame([part.row(self.metric) for part in self.parts])
 
     @property
     def flipped(self) -> pd.DataFrame:
-        """A row for each task whose scores differ, the largest differences first, with what each run says of it."""
+        """A row for each task whose scores differ, largest differences first, with the reason for each score."""
         rows = [
             (part.name, first.of, first.value, second.value, first.why, second.why)
             for part in self.parts
@@ -193,17 +194,17 @@ class RunComparison:
         return readable(rows, columns=["part", "task", "first", "second", "of the first", "of the second"])
 
     def side_by_side(self, task: str = "", prompts: bool = False) -> SideBySide:
-        """Returns the episodes of a task in both runs, step by step; by default of the first that flipped.
+        """The episodes of a task in both runs, step by step; by default of the first task that flipped.
 
-        prompts: with prompts and answers. Raises ValueError for a task that the runs do not share.
+        prompts: include prompts and answers. Raises ValueError for a task that the runs do not share.
         """
         pairs = [pair for part in self.parts for pair in part.pairs]
-        named = [pair for pair in pairs if task in (pair[0].of, *pair[0].tasks, *pair[1].tasks)]
-        chosen = named if task else sorted(pairs, key=lambda pair: pair[0].value == pair[1].value)
+        matches = [pair for pair in pairs if task in (pair[0].of, *pair[0].tasks, *pair[1].tasks)]
+        chosen = matches if task else sorted(pairs, key=lambda pair: pair[0].value == pair[1].value)
         if not chosen:
             known = ", ".join(first.of for first, _ in pairs[:5])
             raise ValueError(f"the two runs share no task {task!r}; some that they do: {known}")
-        # Of several episodes, such as those of a pair, the one that was asked for, else the first.
+        # A score may have several episodes (one per member of a pair): take the requested one, else the first.
         timelines = [
             run.timeline(task if task in score.tasks else score.tasks[0], prompts)
             for run, score in zip((self.first, self.second), chosen[0], strict=True)
@@ -211,7 +212,7 @@ class RunComparison:
         return side_by_side(*timelines)
 
     def lines(self) -> Iterator[str]:
-        """Each part in lines of text: both means, their difference with its interval and test, and n."""
+        """Lines of text for each part: both means, their difference with interval and test, and n."""
         evidence = dict.fromkeys(engines.parse(run.manifest.engine).evidence for run in (self.first, self.second))
         corrected = ", Holm's" if len(self.parts) > 1 else ""
         for part in self.parts:
@@ -222,19 +223,19 @@ class RunComparison:
             sign = "+" if round(difference.value, decimals) > 0 else ""
             title = ", ".join(filter(None, (self.metric, part.name)))
             yield f"{title}: {first}{unit} and {second}{unit}, {' and '.join(evidence)}"
-            moved = difference.text(f"{{:.{decimals}f}}".format)
-            yield f"  first − second {sign}{moved}, p = {part.p:.2g} ({row['test']}{corrected})"
+            difference_text = difference.text(f"{{:.{decimals}f}}".format)
+            yield f"  first − second {sign}{difference_text}, p = {part.p:.2g} ({row['test']}{corrected})"
             yield f"  n = {result.n} in both, of {part.of_first} and {part.of_second}"
             yield f"  {result.wins} higher in the first, {result.losses} in the second, {result.ties} alike"
 
     def __repr__(self) -> str:
-        """For a terminal."""
+        """Text for a terminal."""
         runs = {"first": self.first, "second": self.second}
-        heads = [
+        headers = [
             f"{which:6}  {catalogue.called(run.folder)}, {engines.parse(run.manifest.engine).evidence}"
             for which, run in runs.items()
         ]
-        heads += [] if self.settings else ["no setting differs"]
+        headers += [] if self.settings else ["no setting differs"]
         settings = [
             (name, *(EMPTY if value is None else canonical(value) for value in pair))
             for name, pair in self.settings.items()
@@ -245,24 +246,24 @@ class RunComparison:
             f"the {min(MOST_FLIPPED, len(flipped))} largest differences of {len(flipped)}": flipped.head(MOST_FLIPPED),
         }
         parts = (f"\n{title}\n{display.shown(table)!r}" for title, table in tables.items() if len(table))
-        return visible("\n".join([*heads, "", *self.lines(), *parts]).rstrip())
+        return visible("\n".join([*headers, "", *self.lines(), *parts]).rstrip())
 
 
 def compare(first: str | Path, second: str | Path) -> RunComparison:
-    """Compares two runs, by name or folder (see `lab.runs.catalogue.find`), on what both have scored.
+    """Compare two runs, by name or folder (see `lab.runs.catalogue.find`), on the tasks that both have scored.
 
-    Where a run compares parts of itself, such as conditions, the parts that both have are compared, or those named:
+    If the runs have parts, such as conditions, the common parts are compared, or the named ones:
     compare("772452:Human-TN", "772452:No-TN").
-    Raises MissingRun, NoScores where one has none here, ValueError for a part that there is not, and where the runs
-    share no scored task.
+    Raises MissingRun, and NoScores if a run cannot be scored here.
+    Raises ValueError for an unknown part, different scores, or runs without a common scored task.
     """
     (run, ours), (other, theirs) = map(_scored, (first, second))
     if run.metric != other.metric:
         raise ValueError(
             f"{first} is scored by {run.metric}, and {second} by {other.metric}; compare runs with the same score"
         )
-    alone = len(ours) == len(theirs) == 1
-    names = list(zip(ours, theirs, strict=True)) if alone else [(part, part) for part in ours if part in theirs]
+    single = len(ours) == len(theirs) == 1
+    names = list(zip(ours, theirs, strict=True)) if single else [(part, part) for part in ours if part in theirs]
     if not names:
         raise ValueError(
             f"The runs have no part in common: {', '.join(ours) or 'none'}, and {', '.join(theirs) or 'none'}. "
@@ -288,7 +289,7 @@ def compare(first: str | Path, second: str | Path) -> RunComparison:
 
 
 def _scored(name: str | Path) -> tuple[StoredRun, dict[str, dict[str, Score]]]:
-    """A run with part -> task -> score, of the part alone that is named behind a colon. Raises as `compare`."""
+    """A run, and part -> task -> score; for "RUN:PART" only that part. Raises as `compare`."""
     chosen: str | None = None
     try:
         run = StoredRun(catalogue.find(name))
@@ -308,7 +309,7 @@ def _scored(name: str | Path) -> tuple[StoredRun, dict[str, dict[str, Score]]]:
 
 
 def _differing(first: StoredRun, second: StoredRun) -> dict[str, tuple[Any, Any]]:
-    """What the two manifests do not have in common, but for the tasks; nested settings by dotted names."""
+    """Name -> values in both manifests, where they differ, without the tasks. Nested settings have dotted names."""
     flat = []
     for manifest in (first.manifest, second.manifest):
         values = {name: getattr(manifest, name) for name in ("method", "engine", "address", "code")}

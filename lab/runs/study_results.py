@@ -1,6 +1,6 @@
-"""What a study's run came to: rows, contrasts and costs, by benchmark and condition.
+"""Results of a study's run: rows, contrasts and costs, by benchmark and condition.
 
-Conditions are compared on the same tasks, in points: differences with their intervals, exact tests, Holm's correction.
+Conditions are compared on the same tasks, in points: differences with intervals, exact tests and Holm's correction.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from lab.viewer.timeline import Timeline
 if TYPE_CHECKING:
     import pandas as pd
 
-CHANCE = 0.05  # p below it is no chance, after Holm's correction
+CHANCE = 0.05  # significance level, after Holm's correction
 NO_HEADLINE = "no condition has a headline score"
-KEPT = "-kept"  # behind a study's name: rows of runs that take too long to be played again
+KEPT = "-kept"  # suffix of a study's name for stored rows of runs that are too slow to repeat
 
 
 class Entry(NamedTuple):
-    """What a task of a study's run names."""
+    """The parts of a task id in a study's run: benchmark, condition and the benchmark's own task id."""
 
     dataset: str
     method: str
@@ -41,7 +41,7 @@ class Entry(NamedTuple):
 
 
 def entry(name: str) -> Entry:
-    """The entry of a task's name, as `str` writes it."""
+    """Parse a task id that `str(Entry)` wrote."""
     return Entry(*name.split("/", 2))
 
 
@@ -50,7 +50,7 @@ class Results(experiment.Results[Any]):
     """The episodes of a run, by benchmark and condition."""
 
     def frame(self, **how: Any) -> pd.DataFrame:
-        """A results table: a row a benchmark, condition and metric with its interval. how: as `Study.rows` takes it."""
+        """A results table: a row per benchmark, condition and metric, with interval. how: passed to `Study.rows`."""
         if not self.of_study.scored(self.setup):
             return tables.table([])
         rows = self.of_study.rows or by_metrics
@@ -58,11 +58,11 @@ class Results(experiment.Results[Any]):
         return tables.table(row | {"data": data[part[0]]} for part in self.parts for row in rows(self, *part, **how))
 
     def beside_published(self, **how: Any) -> pd.DataFrame:
-        """The rows, and those of recordings, behind those that the paper and its rivals report."""
+        """The rows that the paper and its rivals report, then the rows of this run, then those of recordings."""
         return self.of_study.beside_published(self.frame(**how))
 
     def compare(self, against: str = "") -> pd.DataFrame:
-        """Each condition less one of them on the same tasks, in points: see `comparisons`."""
+        """Each condition minus the baseline on the same tasks, in points; see `comparisons`."""
         import pandas as pd
 
         base = against or self.of_study.against
@@ -72,9 +72,9 @@ class Results(experiment.Results[Any]):
         return table.assign(data=[self.setup.data_of(dataset) for dataset in table.get("dataset", ())])
 
     def answer(self) -> str:
-        """What the run says, a sentence or two a benchmark: each condition's headline, and which differences are beyond
-        chance (p < .05 after Holm's correction). Computed, so that it follows whatever was changed; "" where the study
-        has no headline.
+        """The run's result in one or two sentences per benchmark: the headline of each condition, and the significant
+        differences (p < .05 after Holm's correction). Computed, so it holds for any parameters; "" if the study has no
+        headline.
         """
         if not self.of_study.headline:
             return ""
@@ -82,7 +82,7 @@ class Results(experiment.Results[Any]):
         return "\n".join(_sentences(self, benchmark, rows, contrasts) for benchmark in self.setup.datasets)
 
     def timeline(self, benchmark: str, condition: str, task: str) -> Timeline:
-        """An episode, step by step. Raises KeyError for one that was not measured."""
+        """An episode, step by step. Raises KeyError if it was not measured."""
         return self.setup.timeline(self.episodes[str(Entry(benchmark, condition, task))])
 
     def costs(self) -> pd.DataFrame:
@@ -90,17 +90,17 @@ class Results(experiment.Results[Any]):
         return collecting.costs(self, lambda task: {"dataset": entry(task).dataset, "method": entry(task).method})
 
     def record(self, sitting: recordings.Sitting | None = None) -> None:
-        """Save the run as a recording, if `python -m lab record` plays it. sitting: the one that ends."""
+        """Save the run as a recording, if `python -m lab record` is running. sitting: the one that ends now."""
         collecting.record(self, self.frame(), self.costs(), sitting)
 
     def keep(self, name: str, played: str) -> None:
-        """Keep the rows of a run that takes too long for a notebook, and its contrasts, as the recording `name`.
+        """Store the rows and contrasts of a run that is too slow for a notebook, as the recording `name`.
 
-        For engines that no recording can replay, such as an expert with errors. played: which run these are rows of, or
-        which tasks; it stands behind the conditions' names. Raises ValueError for a run that is not played to its end.
+        For engines that no recording can replay, such as an expert with errors. played: identifies the run or its
+        tasks; appended to the conditions' names. Raises ValueError if episodes of the run are missing.
         """
-        held = Manifest.read(self.folder)
-        planned = len(held.tasks)
+        manifest = Manifest.read(self.folder)
+        planned = len(manifest.tasks)
         if missing := planned - len(self.episodes.keys() | self.not_measured.keys()):
             raise ValueError(
                 f"{self.folder} is not kept: {missing} of its {planned} episodes are not played; collect the run again"
@@ -108,9 +108,11 @@ class Results(experiment.Results[Any]):
         rows = self.frame()
         rows["method"] += f", {played}"
         method = f"{self.of_study.name}{KEPT}"
-        noted = {"method": method, "run": held.digest, "tasks": list(self.episodes), "planned": planned}
-        same = {field: getattr(held, field) for field in ("engine", "address", "parameters", "code", "surroundings")}
-        recordings.save_rows(name, rows, noted | same, self.compare())
+        fields = {"method": method, "run": manifest.digest, "tasks": list(self.episodes), "planned": planned}
+        copied = {
+            field: getattr(manifest, field) for field in ("engine", "address", "parameters", "code", "surroundings")
+        }
+        recordings.save_rows(name, rows, fields | copied, self.compare())
 
     @property
     def of_study(self) -> Any:
@@ -118,26 +120,26 @@ class Results(experiment.Results[Any]):
         return self.setup.of
 
     def played(self, method: str) -> list[dict[str, Any]]:
-        """What the episodes of a condition came to, on all benchmarks, but for those that failed."""
+        """Results of a condition's episodes on all benchmarks, without failed ones."""
         episodes = (episode for dataset in self.setup.datasets for episode in self.of(dataset, method).values())
         return [episode.result for episode in episodes if not episode.failed]
 
     def of(self, dataset: str, method: str) -> dict[str, Episode]:
-        """Task -> episode, of those that count."""
+        """Task -> episode of a method on a dataset, without those that were not measured."""
         entries = ((entry(name), episode) for name, episode in self.episodes.items())
         return {name.task: episode for name, episode in entries if name[:2] == (dataset, method)}
 
     def part(self, dataset: str, method: str) -> Any:
-        """The results of one method on one dataset, as its own experiment has them: its class, its tasks' names."""
+        """The results of a method on a dataset, in its own experiment's class and with that experiment's task ids."""
         prefix = f"{dataset}/{method}/"
 
-        def own(named: Mapping[str, Any]) -> dict[str, Any]:
+        def strip(named: Mapping[str, Any]) -> dict[str, Any]:
             return {name[len(prefix) :]: value for name, value in named.items() if name.startswith(prefix)}
 
         if prefix not in self._parts:
             setup, backbone = self.setup.part(dataset, method), self.backbone_of(dataset, method)
-            episodes = {task: replace(episode, task=task) for task, episode in own(self.episodes).items()}
-            results = setup.results(setup, backbone, episodes, own(self.not_measured), own(self.usage), self.folder)
+            episodes = {task: replace(episode, task=task) for task, episode in strip(self.episodes).items()}
+            results = setup.results(setup, backbone, episodes, strip(self.not_measured), strip(self.usage), self.folder)
             self._parts[prefix] = results
         return self._parts[prefix]
 
@@ -146,19 +148,19 @@ class Results(experiment.Results[Any]):
         return {}
 
     def scores_of(self, dataset: str, method: str) -> dict[str, float]:
-        """Task -> the score by the method's own experiment; 0 where the episode failed, if that is the lowest."""
+        """Task -> score by the method's own experiment; 0 where the episode failed, if 0 is the lowest score."""
         scores: dict[str, float] = self.part(dataset, method).scores
         return scores
 
     def outcomes_of(self, dataset: str, method: str) -> Outcomes:
-        """How the episodes of a method came out, with those that were not measured."""
+        """Counts of a method's scored, failed and not measured episodes."""
         prefix = f"{dataset}/{method}/"
         return self.outcomes(task for task in (*self.episodes, *self.not_measured) if task.startswith(prefix))
 
     def values(self, dataset: str, method: str, what: str) -> dict[str, float]:
-        """Task -> what an episode came to: "calls", "steps" and so on; 0 where it failed.
+        """Task -> a number of its episode, such as "calls" or "steps"; 0 where it failed.
 
-        What its result does not have, such as "tokens_in", is read off its usage.
+        Read from the result, or from the usage if the result has no such field (as "tokens_in").
         """
         return {
             task: 0.0
@@ -169,29 +171,29 @@ class Results(experiment.Results[Any]):
         }
 
     def mean(self, dataset: str, method: str, what: str) -> float:
-        """Of `values`; NaN of none."""
+        """The mean of `values`; NaN if there are none."""
         values = self.values(dataset, method, what).values()
         return sum(values) / len(values) if values else float("nan")
 
     def mean_score(self, dataset: str, method: str) -> float:
-        """The mean of `scores_of`; NaN of none."""
+        """The mean of `scores_of`; NaN if there are none."""
         scores = self.scores_of(dataset, method).values()
         return sum(scores) / len(scores) if scores else float("nan")
 
     def backbone_of(self, dataset: str, *methods: str) -> str:
-        """The backbone without those that answer only other methods' operators."""
-        asked = [name for method in methods for name in self.setup.part(dataset, method).operators()]
-        return self.who.among(asked).label
+        """The backbone's label, without engines that answer only operators of other methods."""
+        operators = [name for method in methods for name in self.setup.part(dataset, method).operators()]
+        return self.who.among(operators).label
 
     @property
     def parts(self) -> list[tuple[str, str]]:
-        """Datasets with methods, in order."""
+        """(dataset, method) pairs, in order."""
         pairs: list[tuple[str, str]] = self.setup.pairs
         return pairs
 
 
 def answers() -> tuple[str, ...]:
-    """What the runs of this process came to since the last call: who answered, and a sentence of `Results.answer`."""
+    """Sentences of `Results.answer` for the runs since the last call in this process, each after its backbone."""
     lines = [
         f"{results.backbone}: {line}"
         for results in collecting.COLLECTED.values()
@@ -204,73 +206,74 @@ def answers() -> tuple[str, ...]:
 
 def _sentences(results: Results, benchmark: str, rows: pd.DataFrame, contrasts: pd.DataFrame) -> str:
     study, headline = results.of_study, results.of_study.headline_of(benchmark)
-    own = rows[rows["metric"] == headline]
-    if own.empty and study.metrics and any(rows["metric"].str.startswith(f"{headline}, ")):  # a row a size: all sizes
+    table = rows[rows["metric"] == headline]
+    # With one row per size there is no row for the headline: pool all sizes.
+    if table.empty and study.metrics and any(rows["metric"].str.startswith(f"{headline}, ")):
         pooled = (
             row
             for condition in results.setup.methods_of(benchmark)
             for row in by_metrics(results, benchmark, condition)
         )
-        own = tables.table(pooled).assign(data=results.setup.data_of(benchmark))
-        own = own[own["metric"] == headline]
-    if own.empty:
+        table = tables.table(pooled).assign(data=results.setup.data_of(benchmark))
+        table = table[table["metric"] == headline]
+    if table.empty:
         return f"{benchmark}: {NO_HEADLINE}."
     decimals, texts = study.decimals, []
-    for metric, of in own.groupby("metric", sort=False):
-        values = "; ".join(f"{row['method']} {tables.with_interval(row, decimals)}" for row in of.to_dict("records"))
+    for metric, group in table.groupby("metric", sort=False):
+        values = "; ".join(f"{row['method']} {tables.with_interval(row, decimals)}" for row in group.to_dict("records"))
         metric = metric if study.titles.get(benchmark, benchmark) in metric else f"{benchmark}, {metric}"
-        texts.append(f"{metric} ({of.iloc[0]['data']} data, n = {tables.span(of['n'])}): {values}.")
+        texts.append(f"{metric} ({group.iloc[0]['data']} data, n = {tables.span(group['n'])}): {values}.")
     text = " ".join(texts)
-    compared = [contrast for contrast in contrasts.to_dict("records") if contrast["dataset"] == benchmark]
-    if not compared:
+    pairs = [contrast for contrast in contrasts.to_dict("records") if contrast["dataset"] == benchmark]
+    if not pairs:
         return text
     differences = ", ".join(
         f"{contrast['method']} {contrast[f'less {study.against}']:+.{decimals}f} "
         f"[{contrast['low']:+.{decimals}f}, {contrast['high']:+.{decimals}f}]"
-        for contrast in compared
+        for contrast in pairs
         if contrast["p (Holm)"] < CHANCE
     )
     return f"{text} Less {study.against}, beyond chance: {differences or 'none'}."
 
 
 def took(usage: Mapping[str, Any] | None, what: str) -> float:
-    """Calls, tokens or seconds of an episode, over its operators."""
+    """Calls, tokens or seconds of an episode, summed over its operators."""
     return sum(operator[what] for operator in (usage or {}).values())
 
 
 def by_metrics(results: Results, benchmark: str, condition: str) -> Iterator[tables.Row]:
-    """The rows of a study's metrics, in percent."""
+    """The rows of a study's metrics for a condition on a benchmark, each scaled by `Metric.scale`."""
     study = results.of_study
     for metric in study.metrics:
         scored = metric.of == "score"
         values = results.scores_of(benchmark, condition) if scored else results.values(benchmark, condition, metric.of)
         outcomes = None if metric.given else results.outcomes_of(benchmark, condition)
         if metric.given:
-            given = results.values(benchmark, condition, metric.given)
-            values = {task: value for task, value in values.items() if given[task]}
+            flags = results.values(benchmark, condition, metric.given)
+            values = {task: value for task, value in values.items() if flags[task]}
         if not values:
             continue
         title = metric.title.format(benchmark=study.titles.get(benchmark, benchmark))
         informed = results.setup.part(benchmark, condition).informed and "rules" in results.who.kinds
         evidence = "simulated" if informed else results.who.evidence
         origin = (evidence, f"this run, {study.source(results.setup, benchmark)}")
-        shown, backbone, numbers = study.label(results, condition), results.backbone, [*values.values()]
+        label, backbone, numbers = study.label(results, condition), results.backbone, [*values.values()]
         if metric.kind == "rate" or (metric.kind == "auto" and metric.scale == 100 and {*numbers} <= {0.0, 1.0}):
             passes = sum(value == 1 for value in numbers)
-            yield tables.rate_row(shown, backbone, title, passes, len(numbers), *origin, outcomes)
+            yield tables.rate_row(label, backbone, title, passes, len(numbers), *origin, outcomes)
         else:
             scaled = [metric.scale * value for value in numbers]
             top = 100.0 if outcomes and metric.scale == 100 else None  # a count has no highest value
-            yield tables.mean_row(shown, backbone, title, scaled, *origin, outcomes=outcomes, top=top)
+            yield tables.mean_row(label, backbone, title, scaled, *origin, outcomes=outcomes, top=top)
 
 
 def comparisons(runs: Sequence[Results], against: str) -> pd.DataFrame:
-    """Returns each method less one of them on the same tasks, in points or the study's own scale; Holm's correction
-    within each dataset.
+    """Each method minus the baseline `against` on the same tasks, in points or the study's own scale. p has Holm's
+    correction within each dataset.
 
-    runs: of one study, that differ in their seed alone; a task counts once, by its mean. p is exact McNemar's where
-    every score is 0 or 1, else that of paired sign flips. smallest: the difference that so many tasks would have shown,
-    by the spread of these differences and by the fewest that have to differ.
+    runs: of one study, with different seeds and equal settings; a task counts once, by its mean. p is McNemar's exact
+    test if all scores are 0 or 1, else a paired sign-flip test. smallest: the smallest detectable difference with so
+    many tasks; see `smallest`.
     """
     import pandas as pd
 
@@ -280,13 +283,13 @@ def comparisons(runs: Sequence[Results], against: str) -> pd.DataFrame:
         base = _pooled(runs, dataset, against)
         others = [method for method in first.setup.methods_of(dataset) if method != against]
         compared = {method: compare(_pooled(runs, dataset, method), base) for method in others}
-        adjusted = holm([c.p for c in compared.values()])
-        for (method, c), p in zip(compared.items(), adjusted, strict=True):
-            difference, low, high = (scale * end for end in c.difference)
+        adjusted = holm([comparison.p for comparison in compared.values()])
+        for (method, comparison), p in zip(compared.items(), adjusted, strict=True):
+            difference, low, high = (scale * end for end in comparison.difference)
             rows.append(
-                {"dataset": dataset, "method": method, "n": c.n, f"less {against}": difference, "low": low,
-                 "high": high, "gained": c.wins, "lost": c.losses, "p": c.p, "p (Holm)": p,
-                 "smallest": smallest(c, scale),
+                {"dataset": dataset, "method": method, "n": comparison.n, f"less {against}": difference, "low": low,
+                 "high": high, "gained": comparison.wins, "lost": comparison.losses, "p": comparison.p, "p (Holm)": p,
+                 "smallest": smallest(comparison, scale),
                  "calls": first.mean(dataset, method, "calls"),
                  "tokens in": first.mean(dataset, method, "tokens_in"),
                  "evidence": first.evidence, "backbone": first.backbone_of(dataset, method, against)}
@@ -295,9 +298,9 @@ def comparisons(runs: Sequence[Results], against: str) -> pd.DataFrame:
 
 
 def contrasts(runs: Iterable[Results], pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    """Pairs of methods on the same tasks, in points: a row a run, pair, and dataset on which both have played.
+    """Pairs of methods on the same tasks, in points: a row per run, pair, and dataset that both methods played.
 
-    p as in `comparisons`; Holm's correction over all rows, since they are of one document.
+    p as in `comparisons`, but with Holm's correction over all rows, since all are reported in one document.
     """
     import pandas as pd
 
@@ -317,12 +320,15 @@ def contrasts(runs: Iterable[Results], pairs: Sequence[tuple[str, str]]) -> pd.D
 
 
 def smallest(c: Comparison, scale: float = 100) -> float:
-    """The difference that a comparison would have shown, by default in points."""
+    """The smallest difference that a comparison could have detected, by default in points.
+
+    The larger of two limits: by the spread of the differences, and by the fewest tasks that have to differ.
+    """
     return scale * max(smallest_difference(c.difference), FEWEST / c.n)
 
 
 def _pooled(runs: Sequence[Results], dataset: str, method: str) -> dict[str, float]:
-    """Task -> its mean score over the runs: official and stored tasks are the same under every seed, and count once."""
+    """Task -> mean score over the runs. Official and stored tasks are the same for all seeds, so each counts once."""
     scores = defaultdict[str, list[float]](list)
     for run in runs:
         for task, score in run.scores_of(dataset, method).items():

@@ -1,15 +1,14 @@
 """Workers that play episodes: threads and processes of this machine, or those of a Dask cluster.
 
-They start an episode, and tell a worker's death from an episode's end; `lab.runs.execution` decides what becomes of
-either.
+They start episodes, and distinguish a worker's death from an episode's end; `lab.runs.execution` decides how to react.
 
-A cluster is given by its scheduler's address. Start its scheduler and its workers in an environment with the same
-checkout, installed, and the same packages. Keys are not shipped: a worker reads its own environment, so OPENAI_BASE_URL
-(the same as here), OPENAI_API_KEY, LAB_DATA and LAB_CACHE (a file on a disk of its own) are set where the worker is
-started. Whoever reaches a scheduler can run code on its workers: keep it on a network that you trust.
+A cluster is given by its scheduler's address. Start the scheduler and its workers in an environment with the same
+checkout, installed, and the same packages. Keys are not sent: a worker reads its own environment. So set
+OPENAI_BASE_URL (the same as here), OPENAI_API_KEY, LAB_DATA and LAB_CACHE (a file on the worker's own disk) where the
+worker is started. Anyone who can reach a scheduler can run code on its workers: keep it on a network that you trust.
 
-Episodes are submitted one by one rather than by joblib's Dask backend, which hands finished ones over in batches, and
-(joblib 1.6) waits for ever for an episode that ends its workers.
+Episodes are submitted one by one. Joblib's Dask backend would return finished ones in batches, and (joblib 1.6) wait
+forever for an episode that kills its workers.
 """
 
 from __future__ import annotations
@@ -36,19 +35,19 @@ from lab.models.engines import split
 from lab.models.servers import OPENAI
 
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-EXIT_CODES = re.compile(r"SIG\w+|EXIT\(\d+\)")  # in loky's message, of the workers that ended
+EXIT_CODES = re.compile(r"SIG\w+|EXIT\(\d+\)")  # exit codes of dead workers in loky's message
 POLL_SECONDS = 0.5  # between two checks whether the process that started a worker still lives
 INSTALL = "python -m pip install -r requirements-cluster.txt"
 CONNECT_SECONDS = 10.0
-# A thread has a connection to the server and, for moments, a file; a process has pipes to this one.
+# A thread uses a connection to the server and sometimes a file; a process uses pipes to this one.
 FILES_PER_WORKER = 4
 SPARE_FILES = 24  # caches, logs, the run's files
 
-Play = Callable[[str], Any]  # task -> what came of its episode (`lab.runs.execution.Ended`)
+Play = Callable[[str], Any]  # task -> its ended episode (`lab.runs.execution.Ended`)
 
 
 class WorkerDied(RuntimeError):
-    """A worker died while it played an episode, its own or another's. times: how many workers did."""
+    """A worker died while an episode was in progress, on it or on another worker. times: number of dead workers."""
 
     def __init__(self, why: str, times: int = 1) -> None:
         super().__init__(why)
@@ -62,30 +61,30 @@ class Crew:
         self._play, self._workers = play, workers
 
     def room(self) -> int:
-        """How many episodes may be under way at a time."""
+        """How many episodes may be in progress at a time."""
         return self._workers
 
     def submit(self, task: str, alone: bool) -> Future[Any]:
-        """Start an episode. alone: no other one is under way, and none will be beside it."""
+        """Start an episode. alone: no other episode runs at the same time."""
         raise NotImplementedError
 
     def result(self, future: Future[Any]) -> Any:
-        """What came of an episode that ended. Raises WorkerDied, and Unavailable."""
+        """The result of an ended episode. Raises WorkerDied and Unavailable."""
         return future.result()
 
     def give_up(self, future: Future[Any]) -> bool:
-        """Stop waiting for an episode that takes too long; whether all others under way are lost with it."""
+        """Give up an episode that takes too long. Returns whether all others in progress are lost with it."""
         return False
 
     def idle(self) -> None:
         """Called after some seconds in which no episode ended."""
 
     def close(self) -> None:
-        """Let all workers go."""
+        """Release all workers."""
 
 
 class Threads(Crew):
-    """Threads of this process, for episodes that wait for a server. An episode that hangs keeps nobody waiting."""
+    """Threads of this process, for episodes that wait for a server. A hanging episode does not block the exit."""
 
     def submit(self, task: str, alone: bool) -> Future[Any]:
         future: Future[Any] = Future()
@@ -97,7 +96,7 @@ class Threads(Crew):
                 future.set_exception(error)
 
         try:
-            # A daemon: Ctrl-C must not wait for a slow server, and a pool's threads are joined at the end.
+            # A daemon thread: Ctrl-C must not wait for a slow server, but a pool would join its threads at exit.
             threading.Thread(target=work, name=f"episode {task}", daemon=True).start()
         except RuntimeError as error:
             fix = f"take fewer than workers={self._workers}, or raise: ulimit -u, ulimit -v"
@@ -106,7 +105,7 @@ class Threads(Crew):
 
 
 class Processes(Crew):
-    """Processes of this machine, of loky. Where one dies the pool is broken, and a new one takes its place."""
+    """Loky processes of this machine. If one dies, the pool is broken and is replaced by a new one."""
 
     def __init__(self, play: Play, workers: int) -> None:
         super().__init__(play, workers)
@@ -119,12 +118,12 @@ class Processes(Crew):
         size = 1 if alone else self._workers
         if size != self._size:
             self.close()
-        for last in (False, True):
+        for retried in (False, True):
             self._pool, self._size = self._pool or _pool(size), size
             try:
                 return self._pool.submit(_play_in_worker, self._play, task, os.getpid())
             except BrokenProcessPool:  # one of its workers died since its last episode
-                if last:
+                if retried:
                     raise
                 self.close()
         raise AssertionError("unreachable")
@@ -134,10 +133,10 @@ class Processes(Crew):
 
         try:
             return future.result()
-        except ShutdownExecutorError as error:  # closed below, since another worker had died
+        except ShutdownExecutorError as error:  # the pool was closed below because another worker had died
             raise WorkerDied(str(error)) from None
         except BrokenProcessPool as error:
-            if str(error).startswith("A task"):  # could not be loaded by the worker, which is alive
+            if str(error).startswith("A task"):  # a task that the worker, still alive, could not load
                 raise
             self.close()
             codes = EXIT_CODES.search(str(error))
@@ -148,7 +147,7 @@ class Processes(Crew):
         return True
 
     def close(self) -> None:
-        """A later episode gets new workers, born with the environment (address, key) of then."""
+        """Stop the workers. Later episodes get new workers, with the environment (address, key) of that time."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, kill_workers=True)
         self._pool, self._size = None, 0
@@ -157,7 +156,7 @@ class Processes(Crew):
 def _pool(workers: int) -> Any:
     from joblib.externals.loky.process_executor import ProcessPoolExecutor
 
-    # Else each worker's numerical libraries would take every core.
+    # Without limits, each worker's numerical libraries would use all cores.
     threads = str(max(1, (os.cpu_count() or 1) // workers))
     return ProcessPoolExecutor(workers, env={name: os.environ.get(name, threads) for name in THREAD_LIMITS})
 
@@ -169,7 +168,7 @@ def _play_in_worker(play: Play, task: str, parent: int) -> Any:
 
 @cache
 def _end_with(parent: int) -> None:
-    """End this worker when the run's process is killed; it would play on, and then wait for minutes."""
+    """End this worker when the run's process is killed. Otherwise it would finish its episode and idle for minutes."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -180,13 +179,13 @@ def _end_with(parent: int) -> None:
 
 
 class Cluster(Crew):
-    """A cluster's threads. A task whose worker died is played again by another one, as often as Dask allows.
+    """Threads of a Dask cluster. If a worker dies, another one retries its task, as often as Dask allows.
 
-    Closing it cancels all that has not begun; an episode under way plays on to its end and counts for nothing.
+    Closing cancels tasks that have not started; an episode in progress continues, but its result is dropped.
     """
 
     def __init__(self, play: Play, scheduler: str, workers: int, address: str) -> None:
-        """workers: how many tasks at a time; 0 for every thread that there is. address: the run's, of who answers."""
+        """workers: tasks at a time; 0 for all threads of the cluster. address: the run's engine address."""
         super().__init__(play, workers)
         self._expected = code_hash(), endpoint_of(address)
         self._scheduler, self._client = scheduler, _connect(scheduler)
@@ -196,7 +195,7 @@ class Cluster(Crew):
     def room(self) -> int:
         if self._workers:
             return self._workers
-        with suppress(Exception):  # a lost scheduler shows in the futures, which are cancelled
+        with suppress(Exception):  # if the scheduler is lost, the futures are cancelled, which `result` reports
             return sum(self._client.nthreads().values())
         return 0
 
@@ -219,7 +218,7 @@ class Cluster(Crew):
         except (CancelledError, OSError):
             raise Unavailable(f"The scheduler {self._scheduler} was lost; start it and its workers again") from None
         except Exception as error:
-            # Nothing else can come from the job itself: the scheduler or a worker could not load it.
+            # `play_one` catches an episode's own errors, so the scheduler or a worker could not load the task.
             message = str(error.__cause__ or error).strip().splitlines() or [type(error).__name__]
             raise Unavailable(
                 f"The cluster {self._scheduler} cannot load what is to be played: {redact(message[0])}. Start its "
@@ -239,15 +238,15 @@ class Cluster(Crew):
         progress.note(f"no worker there; start one with: dask worker {self._scheduler}" if deserted else "")
 
     def close(self) -> None:
-        with suppress(Exception):  # the scheduler forgets what a closed client wanted; if it is gone, all is forgotten
+        with suppress(Exception):  # closing makes the scheduler drop the tasks; a lost one has dropped them already
             self._client.close(timeout=2)
 
 
 def endpoint_of(address: str) -> str:
-    """The address of the endpoint in that of a run, where other engines have a word in its place; "" for none."""
-    whole, others = split(address)
-    endpoints = (part for part in (whole, *others.values()) if part.startswith(("http://", "https://")))
-    return next(endpoints, "")  # all of one OPENAI_BASE_URL
+    """The endpoint's URL in a run's address, which may join several engines' addresses; "" if there is none."""
+    default, others = split(address)
+    endpoints = (part for part in (default, *others.values()) if part.startswith(("http://", "https://")))
+    return next(endpoints, "")  # all endpoints share OPENAI_BASE_URL
 
 
 def _connect(cluster: str) -> Any:
@@ -259,8 +258,8 @@ def _connect(cluster: str) -> Any:
         return Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="lab")
     except (OSError, ValueError, TypeError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
-    # The client that failed closes itself when it is collected. Left to a later collection, on the thread of the next
-    # client's event loop, it would wait for a lock of Dask that the start of that loop holds.
+    # The failed client closes itself when it is garbage-collected. Collect it now: a later collection on the thread of
+    # the next client's event loop would deadlock on a lock of Dask that the start of that loop holds.
     gc.collect()
     raise Unavailable(
         f"No Dask scheduler answers at cluster={cluster!r}: {why}. Give an address such as tcp://host:8786; "
@@ -269,14 +268,14 @@ def _connect(cluster: str) -> Any:
 
 
 def _play_checked(code: str, address: str, play: Play, task: str) -> Any:
-    """Play a task on a worker that has what the run expects."""
+    """Play a task on a worker, after a check that it has the code and endpoint that the run expects."""
     _check(code, address)
     return play(task)
 
 
 @cache
 def _check(code: str, address: str) -> None:
-    """Raise Unavailable if this worker would play something else than the run says."""
+    """Raises Unavailable if this worker's code or endpoint differs from the run's."""
     here = f"The worker on {socket.gethostname()}"
     if code_hash() != code:
         raise Unavailable(
@@ -292,15 +291,15 @@ def _check(code: str, address: str) -> None:
 
 
 def allow_open_files(workers: int) -> None:
-    """Raises the soft limit of open files as far as needed. Raises Unavailable where the hard limit is too low."""
+    """Increase the soft limit of open files as far as needed. Raises Unavailable if the hard limit is too low."""
     spare = len(os.listdir("/dev/fd")) + SPARE_FILES
     need = spare + workers * FILES_PER_WORKER
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if resource.RLIM_INFINITY != soft < need:
-        most = need if hard == resource.RLIM_INFINITY else min(need, hard)
+        target = need if hard == resource.RLIM_INFINITY else min(need, hard)
         with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-            soft = most
+            resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
+            soft = target
     if resource.RLIM_INFINITY != soft < need:
         raise Unavailable(
             f"workers={workers} need about {need} open files, and this process may have {soft} (its hard limit is "
