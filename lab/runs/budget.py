@@ -1,4 +1,4 @@
-"""How much a recording may take: model calls and minutes, set by `python -m lab record`, held between episodes."""
+"""Budget of a recording in model calls and minutes, set by `python -m lab record` and checked before each episode."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ VARIABLE = "LAB_BUDGET"  # JSON: calls, minutes
 
 
 class BudgetSpent(Unavailable):
-    """The calls or the minutes are used up; what was finished is in the run folder, and the run goes on from there."""
+    """The budget of calls or minutes is spent. Finished episodes are in the run folder, from which the run resumes."""
 
 
 @dataclass
 class Budget:
-    """Of this process, from its first look; None: no limit. Processes do not share it: record with one, or threads."""
+    """The budget of this process, from its first use; None: no limit.
+
+    Processes do not share a budget: record with one process, or with threads.
+    """
 
     calls: int | None = None
     minutes: float | None = None
@@ -27,18 +30,18 @@ class Budget:
     started: float = field(default_factory=time.monotonic)
 
     def check(self) -> None:
-        """Raises BudgetSpent if no further episode may begin."""
+        """Raises BudgetSpent if no further episode may start."""
         if self.calls is not None and self.made >= self.calls:
             raise BudgetSpent(f"the budget of {self.calls} model calls is spent ({self.made} were made)")
         if self.minutes is not None and time.monotonic() - self.started >= 60 * self.minutes:
             raise BudgetSpent(f"the budget of {self.minutes:g} minutes is spent")
 
     def book(self, calls: int) -> None:
-        """Count calls that cost something; answers from the cache do not."""
+        """Count paid calls; cache hits are free."""
         self.made += calls
 
 
 @cache
 def of_environment() -> Budget:
-    """The budget that LAB_BUDGET sets; without it, none."""
+    """The budget in LAB_BUDGET; unlimited if it is not set."""
     return Budget(**json.loads(os.environ.get(VARIABLE) or "{}"))

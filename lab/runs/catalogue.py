@@ -1,6 +1,6 @@
-"""The runs on disk: the folder of a new one, a table of them all, and the run that a name means.
+"""The runs on disk: the folder for a new run, a table of all runs, and the search for a run by name.
 
-Runs are read without being opened, so that nothing of them changes. A folder that is damaged has its row, too.
+Runs are read without being opened, so they do not change. Damaged folders have a row in the table, too.
 """
 
 from __future__ import annotations
@@ -24,33 +24,34 @@ if TYPE_CHECKING:
 
 LONGEST_PART = 60  # characters of an engine string or a condition in a folder's name
 MOST = 12  # candidates that an error lists
-FILES = (MANIFEST, EPISODES, FAULTS, USAGE)  # not the lock, which also those take who only look
+FILES = (MANIFEST, EPISODES, FAULTS, USAGE)  # files that date a run; not the lock, which readers touch, too
 COLUMNS = ("date", "method", "engine", "done", "planned", "state", "folder")
 
 
 def folder_for(manifest: Manifest, condition: str) -> Path:
     """The folder of an experiment: `runs/NOTEBOOK/ENGINE CONDITION n=COUNT HASH`.
 
-    It is named after the notebook that plays it first; others that play the same experiment share it. Outside of
-    notebooks the run's method takes the notebook's place.
+    It is named after the first notebook that plays it; other notebooks that play the same experiment share it. Outside
+    of notebooks the run's method replaces the notebook's name.
+    Raises DamagedFile if the link to an existing folder is no valid link.
     """
     runs = runs_folder()
     words = [_plain(manifest.engine), _plain(condition), f"n={len(manifest.tasks)}", manifest.digest[:6]]
     wanted = Path(_plain(notebook_name() or manifest.method)) / " ".join(word for word in words if word)
     link = index() / manifest.digest
-    try:  # a link is made whole or not at all, and by one process only
+    try:  # creating a link is atomic, and succeeds in one process only
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(Path("..") / wanted)
     except FileExistsError:
-        known = re.fullmatch(r"\.\./([^/.][^/]*/[^/]+ [0-9a-f]{6})", os.readlink(link) if link.is_symlink() else "")
-        if not known:
+        match = re.fullmatch(r"\.\./([^/.][^/]*/[^/]+ [0-9a-f]{6})", os.readlink(link) if link.is_symlink() else "")
+        if not match:
             links = link.parent
-            at = link if links.is_dir() else links
-            why = "it should be a link to a run's folder" if at == link else "it should be a folder"
+            target = link if links.is_dir() else links
+            why = "it should be a link to a run's folder" if target == link else "it should be a folder"
             copied = f" with {links}: these runs were copied with their links followed" if link.is_dir() else ""
             remedy = f"Delete it{copied}. It is made again, and the runs themselves stay as they are"
-            raise damaged(at, why, remedy) from None
-        wanted = Path(known[1])
+            raise damaged(target, why, remedy) from None
+        wanted = Path(match[1])
     return runs / wanted
 
 
@@ -60,16 +61,18 @@ def index() -> Path:
 
 
 def _plain(text: str) -> str:
-    """Text that is safe in a folder's name in any shell that quotes it."""
-    return "".join(c if c.isalnum() or c in " @.,+=_-" else "-" for c in text)[:LONGEST_PART].strip()
+    """Text for a folder's name, safe in any shell if quoted."""
+    return "".join(character if character.isalnum() or character in " @.,+=_-" else "-" for character in text)[
+        :LONGEST_PART
+    ].strip()
 
 
 def runs() -> pd.DataFrame:
-    """Returns a row for each run in the folder of runs, those written last first.
+    """A row for each run in the folder of runs, last written first.
 
-    date: when it was last written to, local time. done: episodes that count, failed ones among them, of those planned.
-    state: "finished", "running", "stopped", or what is damaged. folder: below the folder of runs; it names notebook,
-    engine and settings, and ends with the beginning of the run's hash.
+    date: last write, local time. done: number of stored episodes, including failed ones. planned: number of tasks.
+    state: "finished", "running", "stopped", or the damage. folder: relative to the folder of runs; it names notebook,
+    engine and settings, and ends with the first digits of the run's hash.
     """
     import pandas as pd
 
@@ -78,22 +81,22 @@ def runs() -> pd.DataFrame:
 
 
 def folders() -> list[Path]:
-    """All run folders in the folder of runs. Recordings are none, nor is what is hidden or a link."""
+    """All run folders in the folder of runs, without hidden folders and links. Recordings do not count as runs."""
     paths = []
-    for path, inside, files in os.walk(runs_folder()):
+    for path, subfolders, files in os.walk(runs_folder()):
         if {LOCK, EPISODES} & set(files):
             paths.append(Path(path))
-            inside.clear()
+            subfolders.clear()
         else:
-            inside[:] = sorted(name for name in inside if not name.startswith("."))
+            subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
     return paths
 
 
 def find(name: str | Path) -> Path:
-    """Returns the folder that a name means: a folder, or any part of a run's name that no other run has, such as the
-    hash at its end. A run whose folder is called just so comes before those that are called so in part.
+    """The run folder for a name: a path, or any unique part of a run's name, such as the hash at its end. An exact name
+    takes precedence over partial matches.
 
-    Raises MissingRun listing all that the name may mean, or what is called much alike.
+    Raises MissingRun that lists all matches if there are several, or similar names if there are none.
     """
     for folder in (Path(name), runs_folder() / name):
         if any(os.path.isfile(folder / file) for file in (LOCK, EPISODES)):
@@ -104,19 +107,19 @@ def find(name: str | Path) -> Path:
     if len(matches) == 1:
         return matches[0]
     if not matches:
-        near = hint(str(name), [part for folder in known for part in (folder.name, folder.parent.name)])
+        alike = hint(str(name), [part for folder in known for part in (folder.name, folder.parent.name)])
         raise MissingRun(
-            f"There is no run {str(name)!r} in {shown(runs_folder())}{near}. See all of them with: python -m lab show"
+            f"There is no run {str(name)!r} in {shown(runs_folder())}{alike}. See all of them with: python -m lab show"
         )
-    rest = [f"and {len(matches) - MOST} more"] * (len(matches) > MOST)
+    more = [f"and {len(matches) - MOST} more"] * (len(matches) > MOST)
     head = f"{str(name)!r} may be any of {len(matches)} runs in {shown(runs_folder())}; say which:"
-    raise MissingRun("\n  ".join([head, *map(called, matches[:MOST]), *rest]))
+    raise MissingRun("\n  ".join([head, *map(called, matches[:MOST]), *more]))
 
 
 def called(folder: Path) -> str:
-    """A run as it is named to a user: its folder, below the folder of runs if it lies there."""
-    below = folder.relative_to(runs_folder()) if folder.is_relative_to(runs_folder()) else folder
-    return visible(below.as_posix())
+    """A run's name for the user: its folder, relative to the folder of runs if it is inside."""
+    path = folder.relative_to(runs_folder()) if folder.is_relative_to(runs_folder()) else folder
+    return visible(path.as_posix())
 
 
 def _row(folder: Path) -> dict[str, Any]:
@@ -128,7 +131,7 @@ def _row(folder: Path) -> dict[str, Any]:
     except DamagedFile as error:
         return row | {"state": f"DAMAGED: {error}"}
     episodes = folder / EPISODES
-    done = episodes.read_bytes().count(b"\n") if episodes.exists() else 0  # a line an episode; a torn one has no end
+    done = episodes.read_bytes().count(b"\n") if episodes.exists() else 0  # a torn line has no newline
     planned = len(manifest.tasks)
     state = "running" if writer(folder) else "finished" if done >= planned else "stopped"
     return row | {

@@ -1,9 +1,9 @@
-"""Whether a model's answers can be read: of a run at its beginning, and of each episode at its end.
+"""Checks whether a model's answers can be read: for a run after its first answers, and for each episode at its end.
 
-A run most of whose first ten answers are malformed is stopped: its model or its server needs another setting, and
-every further answer would be lost. Of a run that goes on, malformed answers are failures of the agent, as an agent of a
-weak model has many. Only an episode of ten answers or more that are malformed but for a tenth is not measured: that is
-what a server does that broke meanwhile. A recording counts as it was recorded, whatever it has.
+If most of a run's first ten answers are malformed, the run stops: the model or its server needs another setting, and
+further answers would be wasted. Later, malformed answers count as failures of the agent: weak models give many. Only
+an episode with at least ten answers, over 90 % of them malformed, is not measured: then the server has probably broken.
+Replayed recordings are not checked.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from lab.machine.secrets import redact
 from lab.models.backbone import RULES_PATHS
 from lab.results.outcomes import Readings
 
-FIRST = 10  # answers of a run that decide whether it goes on; an episode of fewer has failed, whatever their share
-MOST_OF_FIRST = 0.5  # malformed share of a run's first answers above which it stops
-MOST_OF_EPISODE = 0.9  # malformed share of an episode's answers above which it is not measured
-LONGEST = 400  # characters of a raw reply in a message
+FIRST = 10  # answers that decide whether a run continues; an episode with fewer answers is always measured
+MOST_OF_FIRST = 0.5  # share of malformed answers among a run's first ones above which it stops
+MOST_OF_EPISODE = 0.9  # share of malformed answers in an episode above which it is not measured
+LONGEST = 400  # maximal length of a raw reply in a message, in characters
 NO_ANSWERS = (*RULES_PATHS, "failed")  # paths of calls that no model answered
 HINT = (
     "See what it answers with: python -m lab try ENGINE. Then raise max_tokens where replies end early, set schema=off "
@@ -30,13 +30,13 @@ HINT = (
 
 
 class FirstAnswers:
-    """Counts a run's first answers by how they were read."""
+    """Collects how a run's first answers were read."""
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
         self.paths = list(paths)
 
     def add_usage(self, usage: Any) -> None:
-        """Count an episode's answers, from its usage by operator; what books something else has none."""
+        """Count an episode's answers, from its usage by operator. Usage of another form has no answers."""
         for path in Counter(paths_of(usage)).elements():
             if path not in NO_ANSWERS and not self.complete:
                 self.paths.append(path)
@@ -52,7 +52,7 @@ class FirstAnswers:
 
 
 def paths_of(usage: Any) -> dict[str, int]:
-    """How often each path was taken, of an episode's usage by operator (`lab.models.backbone.by_operator`)."""
+    """Parse path -> number of answers, from an episode's usage by operator (`lab.models.backbone.by_operator`)."""
     total: dict[str, int] = {}
     for part in usage.values() if isinstance(usage, Mapping) else ():
         for path, count in (part.get("paths") or {}).items() if isinstance(part, Mapping) else ():
@@ -61,7 +61,7 @@ def paths_of(usage: Any) -> dict[str, int]:
 
 
 def unreadable(answers: Iterable[Mapping[str, Any]]) -> Unavailable:
-    """The error that stops a run, with one of the replies. answers: those that were recorded."""
+    """The error that stops a run; it quotes one raw reply. answers: the recorded ones."""
     raw = next((answer["said"] for answer in answers if answer.get("said")), "")
     quoted = visible(redact(raw[:LONGEST])) + ("…" if len(raw) > LONGEST else "")
     reply = f"One of them: {quoted!r}. " if raw else ""
@@ -69,7 +69,7 @@ def unreadable(answers: Iterable[Mapping[str, Any]]) -> Unavailable:
 
 
 def readings(usages: Iterable[Any]) -> Readings | None:
-    """How the answers of episodes were read; None where no model gave any."""
+    """How the answers of episodes were read; None if no model answered."""
     usages = list(usages)
     paths: Counter[str] = sum((Counter(paths_of(usage)) for usage in usages), Counter())
     count = sum(times for path, times in paths.items() if path not in NO_ANSWERS)
@@ -82,12 +82,12 @@ def readings(usages: Iterable[Any]) -> Readings | None:
 
 
 def unread(usage: Any) -> str:
-    """Why an episode measures nothing: hardly one of its answers, of at least FIRST, could be read; else "".
+    """Why an episode is not measured: nearly all of its answers, of at least FIRST, are malformed; else "".
 
-    usage: by operator, or what an experiment of one's own books.
+    usage: by operator, or in another form of the user's own experiment.
     """
     counts = {path: count for path, count in paths_of(usage).items() if path not in NO_ANSWERS}
-    total, bad = sum(counts.values()), counts.get("malformed", 0)
-    if total < FIRST or bad <= MOST_OF_EPISODE * total:
+    answers, malformed = sum(counts.values()), counts.get("malformed", 0)
+    if answers < FIRST or malformed <= MOST_OF_EPISODE * answers:
         return ""
-    return f"{bad} of {total} answers of the episode could not be read. {HINT}"
+    return f"{malformed} of {answers} answers of the episode could not be read. {HINT}"

@@ -1,8 +1,8 @@
-"""Floors and ceilings: what agents without any skill score on a benchmark, and what is the most that can be reached.
+"""Floors and ceilings: the scores of null models on a benchmark, and the best score that can be reached.
 
-A package names its benchmarks in pyproject.toml, under `lab.floors`, as NAME = "module:function", a function without
-arguments that returns a `Panel`; "module:function" itself names any other. Asked for by item III.13 of the Agentic
-Benchmark Checklist (Zhu et al. 2025, arXiv 2507.02825).
+A package declares its benchmarks in pyproject.toml, under `lab.floors`, as NAME = "module:function", a function without
+arguments that returns a `Panel`. Benchmarks that are not declared are named "module:function". Item III.13 of the
+Agentic Benchmark Checklist (Zhu et al. 2025, arXiv 2507.02825) asks for such baselines.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lab.runs.registry import Registry
 if TYPE_CHECKING:
     import pandas as pd
 
-# The names of agents that most panels have, so that they look the same in all.
+# Names of agents that most panels share.
 DO_NOTHING, CONSTANT, FIRST, LAST, RANDOM, EXPERT = "do nothing", "constant", "first", "last", "random", "expert"
 PLACEBO = "placebo"
 
@@ -31,10 +31,10 @@ PLACEBO = "placebo"
 class Panel:
     """The agents that are played on one benchmark.
 
-    agents: name -> its experiment, whose data, limit and seed are set when it is played. ceiling: which of them is the
-    ceiling and no floor. top: the best score there can be, a ceiling where no agent reaches one. lower: whether lower
-    scores are the better ones. scale: of the numbers in tables, 100 for points. limit: how many tasks by default, 0 for
-    all; synthetic: how many synthetic ones for a first look. lacks: agents that other panels have -> why not this one.
+    agents: name -> experiment, whose data, limit and seed are set when it is played. ceiling: name of the agent that is
+    the ceiling; the others are floors. top: the best possible score, as a ceiling that no agent has to reach. lower:
+    whether lower scores are better. scale: factor for tables, 100 for points. limit: default number of tasks, 0 for
+    all. synthetic: default number of synthetic tasks in `play_all`. lacks: agent of other panels -> why it is not here.
     """
 
     agents: Mapping[str, Experiment]
@@ -52,9 +52,12 @@ names = PANELS.names
 
 
 def named(name: str) -> Panel:
-    """The panel of a benchmark, or of "module:function". Raises BadSetting, and ImportError of what cannot load."""
-    made = PANELS.named(name)
-    if not callable(made) or not isinstance(panel := made(), Panel):
+    """The panel of a benchmark, or of "module:function".
+
+    Raises BadSetting for an unknown name or another object, and ImportError if its module cannot be imported.
+    """
+    factory = PANELS.named(name)
+    if not callable(factory) or not isinstance(panel := factory(), Panel):
         raise BadSetting(f"{name} is no function without arguments that returns a lab.runs.floors.Panel")
     return panel
 
@@ -62,11 +65,11 @@ def named(name: str) -> Panel:
 def play(
     name: str, data: str = "auto", limit: int | None = None, seed: int = 0, workers: int = 0
 ) -> dict[str, Results[Any]]:
-    """Play the panel of a benchmark, or what is missing of it: agent -> its results, on the same tasks.
+    """Play the missing episodes of a benchmark's panel. Returns agent -> results, on the same tasks.
 
     data: "auto" (official where present, else synthetic), "official" or "synthetic". limit: tasks, spread evenly, 0 for
-    all; by default the panel's. An agent that cannot be played here is left out, and it is said why.
-    Raises BadSetting, MissingData, and what `lab.runs.collecting.collect` raises besides Unavailable.
+    all; by default the panel's. An agent that cannot be played here is left out, with a message.
+    Raises BadSetting, MissingData, and what `lab.runs.collecting.collect` raises except Unavailable.
     """
     panel = named(name)
     chosen = _data(panel, data, seed)
@@ -85,18 +88,18 @@ def play(
 def play_all(
     benchmarks: Sequence[str] = (), data: str = "auto", limit: int = -1, seed: int = 0, workers: int = 0
 ) -> dict[str, dict[str, Results[Any]]]:
-    """Play the panels of several benchmarks, by default of all: benchmark -> agent -> its results.
+    """Play the panels of several benchmarks, by default of all. Returns benchmark -> agent -> results.
 
-    limit: tasks of each, 0 for all; -1 for the panel's own on official data, and a first look at synthetic ones. What
-    needs data that is not here is left out, and it is said why. Raises MissingData where no benchmark has any.
+    limit: tasks per benchmark, 0 for all; -1 for the panel's `limit` on official data and its `synthetic` on synthetic
+    data. Benchmarks whose data is missing are left out, with a message. Raises MissingData if none is left.
     """
     panels: dict[str, dict[str, Results[Any]]] = {}
     for name in benchmarks or names():
         panel = named(name)
         try:
             chosen = _data(panel, data, seed)
-            own = panel.limit if chosen == "official" else panel.synthetic
-            panels[name] = play(name, chosen, own if limit == -1 else limit, seed, workers)
+            default = panel.limit if chosen == "official" else panel.synthetic
+            panels[name] = play(name, chosen, default if limit == -1 else limit, seed, workers)
         except (MissingData, BadSetting) as error:
             progress.say(f"{name}: left out: {error}")
     if not panels:
@@ -105,21 +108,21 @@ def play_all(
 
 
 def role(name: str, agent: str) -> str:
-    """What an agent of a benchmark's panel is: FLOOR or CEILING."""
+    """The role of an agent in a benchmark's panel: FLOOR or CEILING."""
     return CEILING if agent == named(name).ceiling else FLOOR
 
 
 def frames(panels: Mapping[str, Mapping[str, Results[Any]]]) -> pd.DataFrame:
-    """Played panels one below the other."""
+    """The tables of played panels, concatenated."""
     import pandas as pd
 
     return pd.concat([frame(name, played) for name, played in panels.items()], ignore_index=True)
 
 
 def frame(name: str, played: Mapping[str, Results[Any]]) -> pd.DataFrame:
-    """The panel as a table with the columns of `lab.results.floors.COLUMNS`: a row an agent, the ceiling last.
+    """The panel as a table with the columns of `lab.results.floors.COLUMNS`: one row per agent, the ceiling last.
 
-    Intervals are Wilson's where every agent's scores are 0 or 1, else a bootstrap's over what is scored.
+    Intervals are Wilson's if all scores of all agents are 0 or 1, else bootstrap intervals over the scores.
     """
     import pandas as pd
 
@@ -135,7 +138,7 @@ def frame(name: str, played: Mapping[str, Results[Any]]) -> pd.DataFrame:
 
 
 def _data(panel: Panel, data: str, seed: int) -> str:
-    """Which data all agents play, decided once by one that asks nobody: rules alone would read synthetic data."""
+    """The data that all agents play, decided by the first agent for all: rules alone would choose synthetic data."""
     return replace(next(iter(panel.agents.values())), data=data, seed=seed).resolved().data
 
 

@@ -1,6 +1,7 @@
-"""What planned runs will take: their episodes, times what episodes of the same method took in runs and recordings.
+"""Forecast of the calls, tokens, money and time of planned runs.
 
-Nothing is guessed: what no run or recording tells is unknown, and is said to be.
+Planned episodes are multiplied by the usage per episode of the same method in earlier runs and recordings. A number
+that no run or recording supports is reported as unknown, never guessed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SPENT = ("calls", "tokens_in", "tokens_out", "seconds", "cached")
 
 
 class _PastUsage(NamedTuple):
-    """What a run or recording took. usage: rows of an operator and the columns of SPENT; seconds NaN where unknown."""
+    """The usage of a run or recording. usage: columns "operator" and those of SPENT; seconds are NaN if unknown."""
 
     engine: engines.Engine
     usage: pd.DataFrame
@@ -38,10 +39,11 @@ class _PastUsage(NamedTuple):
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is planned of one method with one model. played: episodes of it that are on disk already.
+    """The estimate for one method with one model. played: its episodes that are already on disk.
 
-    engine: the model, and where it is one among several engines, all of them. seconds: of waiting for the model. What
-    is unknown is None. source: who says so. missing: why something is unknown, and what helps.
+    engine: the model; if it is one of several engines, all of them, too. calls to seconds: for the episodes that
+    remain; None if unknown. seconds: time waiting for the model. source: the run or recording behind the estimate.
+    missing: why something is unknown, and how to find out.
     """
 
     engine: str
@@ -57,8 +59,8 @@ class Estimate:
     missing: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        left = self.episodes - self.played
-        parts = [f"{left:,} of {self.episodes:,} episodes" if self.played else f"{left:,} episodes"]
+        remaining = self.episodes - self.played
+        parts = [f"{remaining:,} of {self.episodes:,} episodes" if self.played else f"{remaining:,} episodes"]
         if self.calls is not None:
             parts += [f"{self.calls:,.0f} calls", f"{self.tokens_in:,.0f} tokens in, {self.tokens_out:,.0f} out"]
         parts += [f"{self.dollars:,.2f} dollars"] if self.dollars is not None else []
@@ -67,9 +69,9 @@ class Estimate:
 
 
 def forecast(planned: Iterable[Manifest]) -> list[Estimate]:
-    """Returns what is left to play of planned runs, a share for each method and each of an engine's models.
+    """Estimates for the remaining episodes of planned runs, one for each method and each model of an engine.
 
-    A run that is planned twice is played once. What rules and recordings answer is free, and is left out.
+    A run that is planned twice counts once. Answers of rules and recordings are free and left out.
     """
     groups: dict[tuple[str, str], dict[str, Manifest]] = {}
     for run in planned:
@@ -82,38 +84,35 @@ def forecast(planned: Iterable[Manifest]) -> list[Estimate]:
 
 
 def _estimate(model: str, engine: str, method: str, runs: Sequence[Manifest]) -> Estimate:
-    """The model's share of runs of a method with an engine, of which it is a part or the whole.
+    """The estimate for a model that answers all or some operators of an engine, in runs of a method.
 
-    It takes what it took in the run or recording that is most like the first of these runs. Without a run of this
-    model, one of the same model with other options counts, then one of any model, whose seconds say nothing: those of a
-    local model are then reckoned from the tokens and its speed.
+    Based on the most similar run or recording: preferably of this model, else of the same model with other options,
+    else of any model. Another model's seconds are not used: a local model's are then computed from tokens and speed.
     """
     wanted, whole = engines.parse(model), engines.parse(engine)
     runtime = engines.OPENVINO if wanted.kind == "local" else None
     name = model if model == engine else f"{model} in '{engine}'"
     estimate = Estimate(name, method, sum(len(run.tasks) for run in runs), sum(map(played, runs)))
-    known: list[tuple[tuple[Any, ...], _PastUsage, pd.DataFrame]] = []
+    candidates: list[tuple[tuple[Any, ...], _PastUsage, pd.DataFrame]] = []
     for past in [*_runs(method), *recordings.read_all(method, _recorded)]:
-        asked = [operator for operator in past.usage["operator"].unique() if whole.of(operator).text == wanted.text]
-        answering = [past.engine.of(operator) for operator in asked]
-        used = past.usage[past.usage["operator"].isin(asked)]
-        if used["tokens_in"].sum() <= 0 or any(part.kind not in engines.MODELS for part in answering):
+        operators = [operator for operator in past.usage["operator"].unique() if whole.of(operator).text == wanted.text]
+        parts = [past.engine.of(operator) for operator in operators]
+        used = past.usage[past.usage["operator"].isin(operators)]
+        if used["tokens_in"].sum() <= 0 or any(part.kind not in engines.MODELS for part in parts):
             continue
-        same_model = all(
-            part.name == wanted.name and part.options.get(engines.RUNTIME) == runtime for part in answering
-        )
-        same_options = same_model and all(part.text == model for part in answering)
+        same_model = all(part.name == wanted.name and part.options.get(engines.RUNTIME) == runtime for part in parts)
+        same_options = same_model and all(part.text == model for part in parts)
         same_settings = sum(past.parameters.get(name) == value for name, value in runs[0].parameters.items())
-        known.append(((same_options, same_model, same_settings, past.episodes), past, used))
-    if not known:
+        candidates.append(((same_options, same_model, same_settings, past.episodes), past, used))
+    if not candidates:
         why = f"calls, dollars and hours unknown: no run of a model on {method} yet; try a limit of 2 first"
         return replace(estimate, missing=(why,))
-    (_, same_model, *_), past, used = max(known, key=lambda entry: entry[0])
+    (_, same_model, *_), past, used = max(candidates, key=lambda entry: entry[0])
     share = (estimate.episodes - estimate.played) / past.episodes
     calls, tokens_in, tokens_out = (share * float(used[name].sum()) for name in ("calls", "tokens_in", "tokens_out"))
     uncached, seconds = int((used["calls"] - used["cached"]).sum()), None
     if same_model and uncached and used["seconds"].notna().all():
-        # As if no answer had come from the cache: a cache hit takes no time.
+        # Time per uncached call: cache hits take no time.
         seconds = calls * float(used["seconds"].sum()) / uncached
     elif runtime and not same_model:
         seconds = seconds_of(wanted.name, tokens_in, tokens_out)
@@ -130,13 +129,13 @@ def _estimate(model: str, engine: str, method: str, runs: Sequence[Manifest]) ->
 
 
 def played(run: Manifest) -> int:
-    """Episodes of a planned run that are on disk."""
+    """Number of episodes of a planned run that are on disk."""
     folder = index() / run.digest
     return len({line["task"] for line in read_lines(folder / EPISODES)} & set(run.tasks))
 
 
 def _runs(method: str) -> Iterator[_PastUsage]:
-    """What the runs of a method took, of those in which a model answers."""
+    """The usage of all runs of a method in which a model answered. Damaged runs are reported and left out."""
     import pandas as pd
 
     for folder in folders():
@@ -155,8 +154,8 @@ def _runs(method: str) -> Iterator[_PastUsage]:
 
 
 def _recorded(name: str, recording: Recording) -> _PastUsage:
-    """What a recording took."""
-    # A row without seconds had answers from the cache, and its file does not say how many.
+    """The usage of a recording."""
+    # usage.csv does not count cache hits. A row that has some lacks its seconds.
     spent = read_usage(name, recording).rename(columns={"tokens in": "tokens_in", "tokens out": "tokens_out"})
     engine = engines.parse(recording.engine).at(recording.address)
     return _PastUsage(engine, spent.assign(cached=0), recording.parameters, len(recording.tasks), f"recording {name}")

@@ -1,7 +1,7 @@
-"""Planned recordings: the rows of the protocol, each recorded by one command, in as many sittings as it takes.
+"""Planned recordings: the rows of the protocol. One command records a row, in as many sittings as needed.
 
-`data/recordings/plan.yaml` declares a row before it is recorded: a study, who answers, which conditions and tasks, and
-the claims of the register that it decides. `python -m lab record NAME` plays it and saves it as the recording NAME.
+`data/recordings/plan.yaml` declares a row before it is recorded: study, engine, conditions, tasks, and the claims of
+the register that it decides. `python -m lab record NAME` plays the row and saves it as the recording NAME.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ PLAN = "plan.yaml"
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
-    """A row of the protocol. name: of the recording. tier: 1 is recorded first. hours: of recording, as planned.
+    """A row of the protocol. name: of the recording. tier: 1 is recorded first. hours: planned recording time.
 
-    study: of the registry, or "module:CLASS" of a single experiment, which then takes neither benchmarks nor
-    conditions. claims: their ids in the register.
+    study: a registered name, or "module:CLASS" of a single experiment, which has no benchmarks and conditions. claims:
+    ids in the register.
     """
 
     __pydantic_config__ = STRICT
@@ -53,7 +53,7 @@ class Planned:
     claims: tuple[str, ...] = ()
 
     def experiment(self) -> Experiment:
-        """What is collected. Raises BadSetting."""
+        """The experiment to collect. Raises BadSetting."""
         declared = STUDIES.named(self.study)
         settings = {"engine": self.engine, "data": self.data, "limit": self.limit, "seed": self.seed}
         if isinstance(declared, type):
@@ -66,23 +66,23 @@ class Planned:
 
     @property
     def recording(self) -> Recording | None:
-        """Its manifest; None before the first sitting. Raises DamagedFile."""
+        """The recording's manifest; None before the first sitting. Raises DamagedFile."""
         path = recordings_folder() / self.name / MANIFEST
         return read_json(path, Recording) if path.exists() else None
 
     @property
     def state(self) -> str:
         """Its progress: "planned", "12 of 240", "whole" or "void"."""
-        made = self.recording
-        if made is None:
+        recording = self.recording
+        if recording is None:
             return "planned"
         if recordings.void(self.name):
             return "void"
-        return "whole" if made.whole else made.played
+        return "whole" if recording.whole else recording.played
 
 
 def plan() -> dict[str, Planned]:
-    """The rows by name, in order; none without a file. Raises DamagedFile for one that makes no sense."""
+    """Name -> row, in the file's order; empty without a file. Raises DamagedFile for an invalid file."""
     from lab.machine.yaml12 import load
 
     path = recordings_folder() / PLAN
@@ -96,33 +96,33 @@ def plan() -> dict[str, Planned]:
 
 
 def pending() -> dict[str, str]:
-    """Claim -> why it is not run: its recording is planned, or not whole. A void one is no plan."""
+    """Claim -> why it is not run: its recording is planned or unfinished. Void recordings do not count as planned."""
     rows = [row for row in plan().values() if row.state not in ("whole", "void")]
     return {claim: f"recording {row.name}: {row.state}" for row in rows for claim in row.claims}
 
 
 def record(row: Planned, calls: int | None = None, minutes: float | None = None) -> str:
-    """Record a row, or go on with it, within a budget; what it came to. Ctrl-C loses no answer: the cache has them.
+    """Record a row, or resume it, within a budget. Returns a summary. Ctrl-C loses no answer: all are in the cache.
 
-    LAB_WORKERS takes the place of the row's episodes at a time, for a server that answers more of them together.
-    Raises BudgetSpent where no task was finished, and what `collect` raises.
+    LAB_WORKERS overrides the row's `workers`, for a server that can answer more requests in parallel.
+    Raises BudgetSpent if no task was finished, and what `collect` raises.
     """
     os.environ |= {RECORDING: row.name, budget.VARIABLE: json.dumps({"calls": calls, "minutes": minutes})}
     if message := recordings.resume(row.name):
         progress.say(message)
     started = time.monotonic()
     results: Any = collect(row.experiment(), int(os.environ.get(WORKERS) or row.workers))
-    took = Sitting.of((time.monotonic() - started) / 60, budget.of_environment().made)
-    results.record(took)
-    return f"{row.name}: {row.state}, {took.minutes:g} minutes, {took.calls:,} calls"
+    sitting = Sitting.of((time.monotonic() - started) / 60, budget.of_environment().made)
+    results.record(sitting)
+    return f"{row.name}: {row.state}, {sitting.minutes:g} minutes, {sitting.calls:,} calls"
 
 
 def overview() -> str:
-    """The rows with their state, a line each."""
+    """A table of the rows and their state, as text."""
     lines = [("recording", "tier", "study", "engine", "tasks", "state", "hours", "planned")]
     for row in plan().values():
-        made = row.recording
-        hours = f"{made.hours:.1f}" if made else ""
+        recording = row.recording
+        hours = f"{recording.hours:.1f}" if recording else ""
         lines.append(
             (row.name, str(row.tier), row.study, row.engine, str(row.limit), row.state, hours, f"{row.hours:g}")
         )

@@ -1,7 +1,7 @@
-"""Experiments that can be played by hand: an episode is watched as it goes, and what may be changed are fields.
+"""Experiments for interactive play: an episode is displayed while it runs, and its mechanisms can be switched.
 
-A package names its own in pyproject.toml, under `lab.playable`, as AGENT.BENCHMARK = "module:class"; `register` adds
-one from a notebook. The panel of `4_explore/ablate` has whatever is there.
+A package declares its own in pyproject.toml, under `lab.playable`, as AGENT.BENCHMARK = "module:class"; `register` adds
+one from a notebook. The panel of `4_explore/ablate` offers all of them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ OnStep = Callable[[Timeline], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Playable(Experiment):
-    """An experiment with mechanisms to switch: the fields that are dataclasses, such as the settings of a loop."""
+    """An experiment with mechanisms to switch: its fields that are dataclasses, such as the settings of a loop."""
 
     @abstractmethod
     def watch(self, task: str, transcript: Transcript, seen: OnStep) -> Timeline:
-        """Play one episode of a resolved experiment. transcript: whom to ask. seen: is told how far it is, often."""
+        """Play one episode of a resolved experiment. transcript: answers prompts. seen: called often with the timeline
+        so far.
+        """
 
     @property
     def mechanisms(self) -> dict[str, Any]:
@@ -34,7 +36,7 @@ class Playable(Experiment):
         return {field.name: value for field in fields(self) if is_dataclass(value := getattr(self, field.name))}
 
     def full(self) -> Self:
-        """What an ablation is compared with: the same with all mechanisms, by default as they are by default."""
+        """The baseline of an ablation: a copy with all mechanisms, by default with their default settings."""
         return replace(self, **{field.name: _default(field) for field in fields(self) if field.name in self.mechanisms})
 
 
@@ -43,16 +45,19 @@ def _default(field: Any) -> Any:
 
 
 def register(agent: str, benchmark: str, experiment: type[Playable]) -> None:
-    """Add an experiment, in place of what had its names."""
+    """Add an experiment. Replaces one of the same agent and benchmark."""
     PLAYABLE.own[f"{agent}.{benchmark}"] = experiment
 
 
 def names() -> list[tuple[str, str]]:
-    """Agents and benchmarks that can be played, sorted; nothing is imported for it."""
+    """(agent, benchmark) pairs that can be played, sorted; imports nothing."""
     return [(agent, benchmark) for agent, _, benchmark in (name.partition(".") for name in PLAYABLE.names())]
 
 
 def named(agent: str, benchmark: str) -> type[Playable]:
-    """The experiment of an agent on a benchmark. Raises BadSetting, and ImportError of one that cannot load."""
+    """The experiment of an agent on a benchmark.
+
+    Raises BadSetting for unknown names, and ImportError if its module cannot be imported.
+    """
     experiment: type[Playable] = PLAYABLE.named(f"{agent}.{benchmark}")
     return experiment

@@ -1,4 +1,4 @@
-"""Registries: what installed packages declare in pyproject.toml under an entry-point group, and what notebooks add."""
+"""Registries: entries that installed packages declare in pyproject.toml (entry points), and that notebooks add."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from lab.runs.experiment import BadSetting
 
 @dataclass
 class Registry:
-    """The entries of one group by name. kind: what they are, in messages. own: those of this process."""
+    """The entries of an entry-point group by name. kind: their name in messages. own: entries added in this process."""
 
     group: str
     kind: str
     own: dict[str, Any] = field(default_factory=dict)
 
     def names(self) -> list[str]:
-        """Sorted; nothing is imported for it."""
+        """All names, sorted; imports nothing."""
         return sorted({entry.name for entry in entry_points(group=self.group)} | self.own.keys())
 
     def named(self, name: str) -> Any:
-        """The entry of a name, or what "module:NAME" is. Raises BadSetting, and ImportError of what cannot load."""
+        """The entry of that name, or the attribute of "module:NAME".
+
+        Raises BadSetting for an unknown name, and ImportError if its module cannot be imported.
+        """
         if name in self.own:
             return self.own[name]
         for entry in entry_points(group=self.group):
