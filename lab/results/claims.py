@@ -1,20 +1,20 @@
-"""Claims: one sentence each, with the stored numbers that it rests on and the verdict that follows.
+"""Claims: single sentences of a paper, each with the stored numbers behind it and the resulting verdict.
 
-A claim is declared once, in `data/claims/PAPER.yaml`. It rests on exactly one of
+A claim is declared once, in `data/claims/PAPER.yaml`. Its numbers come from exactly one of
 
-    figure     a number or fact that a notebook reported and that needs no model
-    row        a row of a stored results table, free of a model
+    figure     a number or fact that a notebook reported, without a model
+    row        a row of a stored results table, without a model
     contrast   the per-task scores of two conditions, answered by a real model
 
-or on nothing yet, or on a recording that is planned, which is NOT RUN. What the verdicts mean:
+A claim without numbers, or with a planned recording, is NOT RUN. The other verdicts:
 
-    REPRODUCED · DIFFERENT     of a figure or row: within the stated margin of the published value, or outside it
-    TOO SMALL                  n cannot tell: neither of the above, or no direction shown
-    AGREES · OPPOSES           of a contrast: the direction that is claimed, or the other one, by Holm's p over one item
-    AGREES, but so does …      the placebo or the strongest null model: the condition is not shown to be better than it
-    FITTED · BY CONSTRUCTION   a choice was made to give the value, or it is an input of ours: no test of the paper
+    REPRODUCED · DIFFERENT     figure or row: within the stated margin of the published value, or outside it
+    TOO SMALL                  n is too small: neither of the above, or no significant direction
+    AGREES · OPPOSES           contrast: the claimed direction, or the opposite, with Holm's correction within an item
+    AGREES, but so does …      the placebo or the strongest null model: the condition is not significantly better
+    FITTED · BY CONSTRUCTION   a choice was fitted to the value, or the value is our input: no test of the paper
     VOID                       its recording was made with other prompts
-    MISSING                    what it rests on is not stored
+    MISSING                    its numbers are not stored
 
 VOID and MISSING fail the check of the notebooks.
 """
@@ -34,20 +34,20 @@ FITTED, BY_CONSTRUCTION = "FITTED", "BY CONSTRUCTION"
 BY_PLACEBO, BY_NULL = "AGREES, but so does the placebo", "AGREES, but so does a null model"
 NOT_RUN, VOID, MISSING = "NOT RUN", "VOID", "MISSING"
 FAULTS = (VOID, MISSING)
-LEAST = 20  # tasks of a contrast, below which no direction is stated
-MOST_WORDS = 10  # of a claim's sentence
+LEAST = 20  # minimal number of tasks for a verdict on a contrast's direction
+MOST_WORDS = 10  # maximal number of words of a claim's sentence
 STRICT: Any = {"extra": "forbid"}  # a misspelt field of a file is an error
 
 
 class BadClaim(ValueError):
-    """A claim's entry makes no sense; the message names it and what to mend."""
+    """A claim's entry is invalid; the message names it and the fix."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
     """A number of a paper: a cell of data/published, or the value itself with its source.
 
-    backbone: needed where the method has several. less: the same cell of another method, which is subtracted.
+    backbone: needed if the method has several. less: another method, whose value in the same cell is subtracted.
     """
 
     __pydantic_config__ = STRICT
@@ -63,9 +63,9 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row of a stored results table: its stem under `figures/`, the columns that choose it, and that of its value.
+    """A row of a stored results table. table: its stem under `figures/`. where: column -> value that selects the row.
 
-    A table with the columns ci_low, ci_high and n gives the value its interval; else it is a count or a fact.
+    value: column of the value. The columns ci_low, ci_high and n give its interval; without them it is a count or fact.
     """
 
     __pydantic_config__ = STRICT
@@ -77,10 +77,10 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast:
-    """Two conditions of a benchmark on the same tasks, the first less the second, answered by one model.
+    """Two conditions of a benchmark on the same tasks, `of` minus `less`, answered by one model.
 
-    benchmark: several, "A, B", are compared over the tasks of all. engine: the label of who answers both; less_engine:
-    of the second, where it is another. placebo: a condition of the same engine.
+    benchmark: "A, B" compares over the tasks of both. engine: label of the engine of both conditions; less_engine: of
+    the second, if it differs. placebo: a condition of the same engine.
     """
 
     __pydantic_config__ = STRICT
@@ -93,7 +93,7 @@ class Contrast:
     placebo: str = ""
 
     def side(self, condition: str, engine: str = "") -> Side:
-        """One of its conditions."""
+        """A condition of the contrast as a `Side`."""
         return Side(self.benchmark, condition, engine or self.engine)
 
     @property
@@ -104,13 +104,12 @@ class Contrast:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """One claim; the module says what it may rest on.
+    """One claim; the module docstring lists the sources of its numbers.
 
-    item: the table, figure or section that it is about. unit: "%" for rates, whose stored scores are in [0, 1]; ""
-    for a number as it is. margin: within which a value counts as the same, in the unit; 0 for exactly. lower: a smaller
-    score is the better one. nature, because: why the value is no test of the paper. why: it differs, as far as is
-    known. least: the fewest tasks for a direction.
-    headline: in the forest plot.
+    item: its table, figure or section. unit: "%" for rates, whose stored scores are in [0, 1]; "" for plain numbers.
+    margin: in the unit, within which values count as equal; 0 for exact equality. lower: smaller scores are better.
+    nature, because: whether and why the value is no test of the paper. why: known reason for a difference. least: the
+    minimal number of tasks for a direction. headline: whether it is in the forest plot.
     """
 
     __pydantic_config__ = STRICT
@@ -134,34 +133,34 @@ class Claim:
 
     def __post_init__(self) -> None:
         """Raises BadClaim."""
-        rests = [name for name in ("figure", "row", "contrast") if getattr(self, name)]
-        if len(rests) > 1:
-            raise BadClaim(f"claim {self.id} rests on {' and '.join(rests)}; keep one of them")
+        sources = [name for name in ("figure", "row", "contrast") if getattr(self, name)]
+        if len(sources) > 1:
+            raise BadClaim(f"claim {self.id} rests on {' and '.join(sources)}; keep one of them")
         if len(self.says.split()) > MOST_WORDS:
             raise BadClaim(f"claim {self.id} says {len(self.says.split())} words; at most {MOST_WORDS}")
-        if rests and not self.notebook:
-            raise BadClaim(f"claim {self.id} rests on a {rests[0]}; name the notebook that stores it")
-        if rests and rests != ["contrast"] and self.paper is None:
-            raise BadClaim(f"claim {self.id} rests on a {rests[0]} and has nothing to compare it with; give `paper`")
+        if sources and not self.notebook:
+            raise BadClaim(f"claim {self.id} rests on a {sources[0]}; name the notebook that stores it")
+        if sources and sources != ["contrast"] and self.paper is None:
+            raise BadClaim(f"claim {self.id} rests on a {sources[0]} and has nothing to compare it with; give `paper`")
         if self.nature != "independent" and not self.because:
             raise BadClaim(f"claim {self.id} is {self.nature}; say why in `because`")
-        if not rests and self.paper is None:
+        if not sources and self.paper is None:
             raise BadClaim(f"claim {self.id} is not run and has no published value; give `paper`")
 
     @property
     def sign(self) -> Literal[1, -1]:
-        """The sign of "first less second" that is claimed: the first is the better one."""
+        """The claimed sign of first minus second: the first condition is better."""
         return -1 if self.lower else 1
 
 
 class Finding(NamedTuple):
-    """What a claim came to, all numbers in the claim's unit.
+    """The result of a claim, all numbers in the claim's unit.
 
-    paper: the published value. here: the value, or the difference of a contrast, with its interval. sides: the two
-    means of a contrast. model: who answered, "" where no model is needed. placebo: its difference to the second
-    condition; null: the strongest null model's name and its difference to it. headroom: of the first condition, from
-    the strongest null model (0) to the ceiling (1) on the same tasks. data, n: what `here` rests on. p: of a contrast,
-    after Holm's correction.
+    paper: the published value. here: our value, or a contrast's difference, with its interval. sides: the two means of
+    a contrast. model: the engine that answered, "" without a model. placebo: placebo minus second condition. null: name
+    of the strongest null model, and null model minus second condition. headroom: of the first condition, from the
+    strongest null model (0) to the ceiling (1) on the same tasks. data, n: the data and number of tasks behind `here`.
+    p: of a contrast, after Holm's correction.
     """
 
     claim: Claim
@@ -180,7 +179,7 @@ class Finding(NamedTuple):
 
     @property
     def on_a_model(self) -> bool:
-        """Whether it is a claim on a real model that was run."""
+        """Whether the claim needs a real model and was run."""
         return bool(self.claim.contrast) and self.verdict.word not in (NOT_RUN, *FAULTS)
 
     @property
@@ -190,5 +189,5 @@ class Finding(NamedTuple):
 
 
 def count(findings: Iterable[Finding]) -> Counter[str]:
-    """How many claims have each verdict, by its word."""
+    """Verdict word -> number of claims."""
     return Counter(finding.verdict.word for finding in findings)

@@ -1,8 +1,8 @@
-"""Display of a table in a notebook and in a terminal: one look for all of them, light and dark.
+"""Display of tables in notebooks and terminals: one look for all, on light and dark pages.
 
-No row numbers, text to the left and figures to the right, intervals unbroken and small, evidence as a tag, this run's
-rows marked where there are others, and rows without a value folded. The page is plain HTML with few inline styles:
-JupyterLab drops a style sheet from a notebook that it does not trust, and GitHub drops every style.
+No row numbers, text aligned left and numbers right, intervals small and on one line, evidence as a tag. This run's rows
+are marked if there are others, and rows without a value are folded. The page is plain HTML with few inline styles:
+JupyterLab drops style sheets from untrusted notebooks, and GitHub drops all styles.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
 
 SOURCE = "source"  # a column, or the name of an index that is not displayed
-THIS_RUN = "this run"  # how the source of a number begins that was made here
-ANSWERS = "answers, %"  # a column for reading: how a model's answers were read
-FAULTS = ("failed", "not measured")  # counts; in a table for reading, a row's values stand behind the last of them
-MOST = 200  # rows that are displayed
-LONGEST = 2000  # characters of a cell, and in a terminal:
-SHORT = 60
-WIDE = 30  # a column with a longer text is not squeezed to its longest word
-MANY = 11  # columns of a table in smaller print, so that it fits a page
+THIS_RUN = "this run"  # prefix of the source of numbers of this run
+ANSWERS = "answers, %"  # a displayed column: how a model's answers were read
+FAULTS = ("failed", "not measured")  # columns of counts; in a displayed table the values come after them
+MOST = 200  # maximal number of displayed rows
+LONGEST = 2000  # maximal number of displayed characters of a cell
+SHORT = 60  # the same in a terminal
+WIDE = 30  # a column with a longer text has a minimal width
+MANY = 11  # tables with at least so many columns have smaller print, to fit a page
 
 TEMPLATES = Path(__file__).parent / "templates"
-TINT = "rgba(64,128,255,.16)"  # over white and over black
+TINT = "rgba(64,128,255,.16)"  # of marked rows; legible on white and on black
 FIGURE = re.compile(r"[<~]?[-+−]?\d[\d.,%e+–-]*( ± [\d.]+)?( \[[^]]*\])?( of \d+)?( \(with all measured.*|, .*)?")
 INTERVAL = re.compile(r"(?<=\d) \[([^][\s,]+), ([^][\s,]+)\]")
 RANGE = re.compile(r"(?<=\d)–(?=\d)")
@@ -48,11 +48,11 @@ P_DECIMALS = 4
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Shown:
-    """A table as it is displayed.
+    """A table prepared for display.
 
-    frame: the table itself. names, rows: what is displayed of it, as text. left: whether a column is text. marked:
-    whether a row is this run's, where others are not. folded: the rows without a value, up to where values begin.
-    notes: what stands below. title: what a click opens the whole table under; "" for one that is open.
+    frame: the table itself. names, rows: its displayed columns and cells, as text. left: whether a column is text,
+    aligned left. marked: whether a row is of this run, if others are not. folded: rows without a value, with the
+    columns before the values. notes: text below the table. title: if set, the table is collapsed under this title.
     """
 
     frame: pd.DataFrame
@@ -73,8 +73,8 @@ class Shown:
         page = _page(self.names, self.rows, self.left, self.marked)
         page += f"<p><small>{'; '.join(notes)}</small></p>" if notes else ""
         if self.folded:
-            few = len(self.folded[0])
-            rows = _page(self.names[:few], self.folded, self.left[:few], [False] * len(self.folded))
+            count = len(self.folded[0])
+            rows = _page(self.names[:count], self.folded, self.left[:count], [False] * len(self.folded))
             page += f"<details><summary>{self._without()}</summary>{rows}</details>"
         return f'<div style="overflow-x:auto">{page}</div>'
 
@@ -92,52 +92,53 @@ class Shown:
 
 
 def shown(frame: pd.DataFrame, decimals: int = 3) -> Shown:
-    """A table for the end of a notebook's cell.
+    """A displayed table, for the end of a notebook's cell.
 
-    decimals: of numbers, at most; a column has as many as it needs, and p-values may have four. Two columns whose names
-    end in low and high are the interval of the number before them. Columns with nothing in them are left out, and so
-    are counts of faults where there were none. An index without a name is not displayed, nor is one named "source": it
-    says, as a column of that name does, which rows are this run's.
+    decimals: maximal number; a column has as many as it needs, and p-values may have four. Two columns with "low" and
+    "high" in their names are the interval of the number before them. Empty columns are left out, and so are counts of
+    faults if all are 0. An index is displayed only if it has a name other than "source"; that index, or a column of
+    this name, marks the rows of this run.
     """
     flat = frame.head(MOST).reset_index(drop=frame.index.names in ([None], [SOURCE]))
     columns = dict(columns_of(flat, decimals))
-    behind = max((index for index in columns if flat.columns[index] in FAULTS), default=flat.shape[1])
-    values = [cells for index, cells in columns.items() if index > behind]
-    # Where no row has a value, there is nothing to fold them for.
+    fault = max((index for index in columns if flat.columns[index] in FAULTS), default=flat.shape[1])
+    values = [cells for index, cells in columns.items() if index > fault]
+    # If no row has a value, none is folded.
     empty = [bool(values) and {*row} == {EMPTY} for row in zip(*values, strict=True)] or [False] * len(flat)
-    empty = [without and not all(empty) for without in empty]
-    none = [index for index in columns if flat.columns[index] in FAULTS and {*columns[index]} <= {"0", EMPTY}]
-    indices = [index for index in columns if index not in none]
+    empty = [is_empty and not all(empty) for is_empty in empty]
+    faultless = [index for index in columns if flat.columns[index] in FAULTS and {*columns[index]} <= {"0", EMPTY}]
+    indices = [index for index in columns if index not in faultless]
     rows = [[columns[index][line] for index in indices] for line in range(len(flat))]
-    kept = [line for line, without in enumerate(empty) if indices and not without]
+    filled = [line for line, is_empty in enumerate(empty) if indices and not is_empty]
     source = frame[SOURCE] if SOURCE in frame.columns else frame.index.to_series()
-    ours = [str(label).startswith(THIS_RUN) for label in source]
-    others = not all(ours)
-    notes = [f"{' and '.join(map(str, flat.columns[none]))}: none counted"] if none and rows else []
-    notes += [f"and {len(frame) - MOST:,} more rows"] * (len(frame) > MOST) + ["nothing to show"] * (not kept)
+    of_this_run = [str(label).startswith(THIS_RUN) for label in source]
+    others = not all(of_this_run)
+    notes = [f"{' and '.join(map(str, flat.columns[faultless]))}: none counted"] if faultless and rows else []
+    notes += [f"and {len(frame) - MOST:,} more rows"] * (len(frame) > MOST) + ["nothing to show"] * (not filled)
     return Shown(
-        frame, flat.columns[indices], [rows[line] for line in kept],
+        frame, flat.columns[indices], [rows[line] for line in filled],
         [is_text(columns[index]) for index in indices],
-        [ours[line] and others for line in kept],
-        [row[: sum(index < behind for index in indices)] for row, without in zip(rows, empty, strict=True) if without],
+        [of_this_run[line] and others for line in filled],
+        [row[: sum(index < fault for index in indices)] for row, is_empty in zip(rows, empty, strict=True) if is_empty],
         notes,
     )  # fmt: skip
 
 
 def folded(title: str, frame: pd.DataFrame, decimals: int = 3) -> Shown:
-    """A table that a click on its title opens: for details, and for what is wider than a page."""
+    """A table that is collapsed under its title: for details, and for tables wider than a page."""
     return replace(shown(frame, decimals), title=title)
 
 
 def is_text(cells: Sequence[str]) -> bool:
-    """Whether a column holds anything but figures, and is aligned to the left."""
+    """Whether a column has cells other than numbers, and so is aligned left."""
     return not all(cell == EMPTY or FIGURE.fullmatch(cell) for cell in cells)
 
 
 def columns_of(frame: pd.DataFrame, decimals: int) -> Iterator[tuple[int, list[str]]]:
-    """The columns with something in them, intervals behind their numbers: index in the frame, and cells.
+    """Yield (index in the frame, cells as text) of each column that is not empty. Intervals are merged with their
+    numbers.
 
-    decimals: of numbers, at most (see `shown`).
+    decimals: maximal decimals of numbers (see `shown`).
     """
     numeric = [kind.kind in "iuf" for kind in frame.dtypes]
     index = 0
@@ -157,53 +158,56 @@ def columns_of(frame: pd.DataFrame, decimals: int) -> Iterator[tuple[int, list[s
 
 
 def _text(cell: Any, decimals: int) -> str:
-    line = text(round(cell, decimals) if isinstance(cell, float) else cell)
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]} … ({len(line) - LONGEST:,} more characters)"
+    content = text(round(cell, decimals) if isinstance(cell, float) else cell)
+    return content if len(content) <= LONGEST else f"{content[:LONGEST]} … ({len(content) - LONGEST:,} more characters)"
 
 
 def _numbers(columns: pd.DataFrame, decimals: int) -> list[str]:
-    """Numbers, with their intervals where there are three columns, all with as many decimals as one of them needs."""
+    """Numbers as text, with intervals if there are three columns. All have as many decimals as the longest needs."""
     rounded = columns.round(decimals)
     needed = next(n for n in range(decimals + 1) if n == decimals or rounded.round(n).equals(rounded))
-    least = 10.0**-decimals
+    smallest = 10.0**-decimals
 
     def number(value: float) -> str:
-        return f"<{least:.{decimals}f}" if 0 < value < least / 2 else f"{value:z.{needed}f}"
+        return f"<{smallest:.{decimals}f}" if 0 < value < smallest / 2 else f"{value:z.{needed}f}"
 
     lines = columns.astype(float).to_numpy().tolist()
     cells = [EMPTY if math.isnan(value) else number(value) for value, *_ in lines]
     known = [len(line) == 3 and not any(map(math.isnan, line)) for line in lines]
-    ends = [f" [{number(line[1])}, {number(line[2])}]" if has else "" for line, has in zip(lines, known, strict=True)]
+    ends = [
+        f" [{number(line[1])}, {number(line[2])}]" if complete else ""
+        for line, complete in zip(lines, known, strict=True)
+    ]
     return [cell + end for cell, end in zip(cells, ends, strict=True)]
 
 
 def _page(names: pd.Index, rows: Sequence[Sequence[str]], left: list[bool], marked: list[bool]) -> str:
-    """Rows as an HTML table, by pandas' Styler and a template of ours."""
+    """Rows as an HTML table, rendered by pandas' Styler with our template."""
     import pandas as pd
 
     cells = [[*map(_escaped, row)] for row in rows]
     for row, mark in zip(cells, marked, strict=True):
         row[0] = f"<b>{row[0]}</b>" if mark else row[0]
-    made = pd.DataFrame(cells, columns=range(len(names)))
+    frame = pd.DataFrame(cells, columns=range(len(names)))
     for index, name in enumerate(names):
         if name == "evidence":
-            made[index] = made[index].map("<code>{}</code>".format)
-    made.columns = names.map(lambda name: tuple(map(_escaped, name)) if isinstance(name, tuple) else _escaped(name))
+            frame[index] = frame[index].map("<code>{}</code>".format)
+    frame.columns = names.map(lambda name: tuple(map(_escaped, name)) if isinstance(name, tuple) else _escaped(name))
     wide = [any(len(row[index]) > WIDE for row in rows) for index in range(len(names))]
-    styler = _styler()(made, uuid="").hide(axis="index")
+    styler = _styler()(frame, uuid="").hide(axis="index")
     many = len(names) >= MANY
     return styler.to_html(exclude_styles=True, left=left, wide=wide, marked=marked, tint=TINT, many=many)
 
 
 def _escaped(cell: Hashable) -> str:
-    """One cell as HTML. A line may break within a long word and before an interval, not within that or a range."""
+    """A cell as HTML. Lines may break within long words and before intervals, but not within intervals or ranges."""
     broken = LONG_WORD.sub("\\g<0>\u200b", BREAK.sub("\u200b", visible(str(cell))))
     unbroken = INTERVAL.sub(" <small>[\\1,\u00a0\\2]</small>", html.escape(broken, quote=False))
     return RANGE.sub("\u2060–\u2060", unbroken).replace("\u200b", "<wbr>").replace("\n", "<br>")
 
 
 def _columns(rows: Sequence[Sequence[str]], left: Sequence[bool], marks: Sequence[str]) -> str:
-    """Rows for a terminal, each behind its mark."""
+    """Rows as aligned text for a terminal, each after its mark."""
     short = [[shortened(cell, SHORT) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*short, strict=True)]
     cells = [

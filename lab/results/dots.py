@@ -1,7 +1,7 @@
-"""The suite's key figure: horizontal dots with 95 % intervals, one line a method or a claim.
+"""The suite's key figure: horizontal dots with 95 % intervals, one line per method or claim.
 
 A hollow diamond with its number is a published value, a tick the strongest null model, a hollow dot the placebo. The
-colour says who answered. A value of fewer than FEW tasks is not drawn like one that says something: its dot is small.
+colour shows who answered. A value from fewer than FEW tasks says little, so its dot is small.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH, HEIGHT = 8.0, 4.5  # inches: what a figure is read at, 800 px wide
-POINTS = 9.5  # of the smallest text
+WIDTH, HEIGHT = 8.0, 4.5  # inches: a figure is displayed 800 px wide
+POINTS = 9.5  # size of the smallest text
 INCHES_A_LINE, BESIDE_LINES = 0.36, 1.7
-APART = 0.22  # between dots of one line
-LARGE = 7.0  # billions of parameters, from which a model is a large one
+APART = 0.22  # distance between dots of a line, in lines
+LARGE = 7.0  # billions of parameters from which a model counts as large
 NOBODY, RULES, SIMULATED, SMALL, BIG = WHO = ("nobody", "rules (no model)", "simulated", "small model", "large model")
 COLORS = dict(zip(WHO, ("0.45", "#0173b2", "#de8f05", "#02795a", "#7b4fb5"), strict=True))
 PAPER, NULL, PLACEBO = "published", "strongest null model", "placebo"
@@ -37,7 +37,7 @@ MARKS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Dot:
-    """A value made here. low, high: its interval, NaN for none. who: of WHO. n: tasks, 0 where it has no sample.
+    """A value of ours. low, high: its interval, NaN for none. who: one of WHO. n: number of tasks, 0 without a sample.
 
     name: of the model that answered.
     """
@@ -62,7 +62,7 @@ class Line:
 
 
 def who(engine: str, evidence: str = "measured") -> str:
-    """Who answered, of WHO, by the label of an engine and the evidence of its numbers."""
+    """Who answered, as one of WHO, from an engine's label and the evidence of its numbers."""
     if evidence == "simulated":
         return SIMULATED
     if engine in ("", "none"):
@@ -74,13 +74,13 @@ def who(engine: str, evidence: str = "measured") -> str:
 
 
 def billions(model: str) -> float:
-    """The parameters of a model by the size in its name ("1.5b", "135M"); infinite where the name states none."""
+    """A model's parameters in billions, from the size in its name ("1.5b", "135M"); infinite if the name has none."""
     sizes = re.findall(r"(\d+(?:\.\d+)?)\s*([bm])\b", model.lower())
-    return max((float(number) / (1000 if unit == "m" else 1) for number, unit in sizes), default=math.inf)
+    return max((float(size) / (1000 if unit == "m" else 1) for size, unit in sizes), default=math.inf)
 
 
 def draw(panels: Sequence[tuple[str, Sequence[Line]]], title: str, zero: bool = False, decimals: int = 1) -> Figure:
-    """A panel for each (label of the axis, lines). title: the finding. zero: draw a line at no difference."""
+    """A figure with a panel for each (label of the x axis, lines). title: the finding. zero: draw a line at 0."""
     import matplotlib.pyplot as plt
 
     counts = [max(len(lines), 1) for _, lines in panels]
@@ -107,15 +107,15 @@ def draw(panels: Sequence[tuple[str, Sequence[Line]]], title: str, zero: bool = 
 
 def _draw_line(axes: Axes, row: int, line: Line, decimals: int) -> None:
     for index, dot in enumerate(line.dots):
-        at = row + APART * (index - (len(line.dots) - 1) / 2)
+        y = row + APART * (index - (len(line.dots) - 1) / 2)
         color, size = COLORS[dot.who], 4 if 0 < dot.n < FEW else 7
         if not math.isnan(dot.low):
-            axes.plot([dot.low, dot.high], [at, at], color=color, linewidth=1.8, zorder=2)
-        axes.plot(dot.value, at, "o", color=color, markersize=size, zorder=3)
-    # The placebo a little below, where it would hide the dot.
-    for name, value, at in ((NULL, line.null, row), (PLACEBO, line.placebo, row + APART)):
+            axes.plot([dot.low, dot.high], [y, y], color=color, linewidth=1.8, zorder=2)
+        axes.plot(dot.value, y, "o", color=color, markersize=size, zorder=3)
+    # Draw the placebo a little lower, so that it does not hide the dot.
+    for name, value, y in ((NULL, line.null, row), (PLACEBO, line.placebo, row + APART)):
         if value is not None:
-            axes.plot(value, at, linestyle="none", zorder=4, **MARKS[name])
+            axes.plot(value, y, linestyle="none", zorder=4, **MARKS[name])
     for index, value in enumerate(line.paper):
         axes.plot(value, row, linestyle="none", zorder=4, **MARKS[PAPER])
         axes.annotate(
@@ -125,19 +125,19 @@ def _draw_line(axes: Axes, row: int, line: Line, decimals: int) -> None:
 
 
 def _legend(figure: Figure, lines: Sequence[Line]) -> None:
-    """What is drawn, and nothing else."""
+    """A legend with the colours and marks that the figure has, and no others."""
     from matplotlib.lines import Line2D
 
-    answered = {dot.who for line in lines for dot in line.dots}
+    colors = {dot.who for line in lines for dot in line.dots}
     handles = [
         Line2D([], [], marker="o", color=COLORS[name], markersize=7, linewidth=1.8, label=name)
         for name in WHO
-        if name in answered
+        if name in colors
     ]
-    drawn = {PAPER: "paper", NULL: "null", PLACEBO: "placebo"}
+    attributes = {PAPER: "paper", NULL: "null", PLACEBO: "placebo"}
     handles += [
         Line2D([], [], linestyle="none", label=name, **MARKS[name])
-        for name, attribute in drawn.items()
+        for name, attribute in attributes.items()
         if any(getattr(line, attribute) not in (None, ()) for line in lines)
     ]
     if handles:

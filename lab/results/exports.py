@@ -1,4 +1,4 @@
-"""Exports of a table: CSV and Parquet as data, Markdown for reading. LaTeX is in lab/results/latex.py."""
+"""Exports of a table: CSV and Parquet as data, Markdown for display. LaTeX is in lab/results/latex.py."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from lab.machine.printing import visible
 if TYPE_CHECKING:
     import pandas as pd
 
-EMPTY = "–"  # an empty cell for reading; in the CSV it stays empty
+EMPTY = "–"  # displayed for an empty cell; in the CSV it stays empty
 MARKDOWN = str.maketrans({"\\": "\\\\", "|": "\\|", "\n": " ", "\r": ""})
-TAG = re.compile(r"<(?=[A-Za-z/!?])")  # what can begin one; "<= 0.05" cannot
-# What a spreadsheet would run or look up. A sign before a word or a number, "-Validate" or "+0.5 [0.1, 0.9]", calls
-# nothing, and neither does "= full".
+TAG = re.compile(r"<(?=[A-Za-z/!?])")  # a possible start of an HTML tag; "<= 0.05" is none
+# A cell that a spreadsheet would evaluate. A sign before a word or a number, "-Validate" or "+0.5 [0.1, 0.9]", is
+# harmless, and so is "= full".
 FORMULA = re.compile(r"\s*[@\t\r]|\s*=(?! [A-Za-z ]+$)|\s*[+-](?=.*[(|!])", re.DOTALL)
 
 
 def csv(frame: pd.DataFrame) -> str:
-    """The rows as CSV: every digit of a number, nothing for an empty cell.
+    """The rows as CSV, with all digits of numbers; empty cells stay empty.
 
-    A cell that a spreadsheet would run as a formula begins with an apostrophe.
+    A cell that a spreadsheet would evaluate as a formula gets an apostrophe in front.
     """
     return visible(_plain(frame, _no_formula).to_csv(index=False, lineterminator="\n"))
 
 
 def parquet(frame: pd.DataFrame) -> bytes:
-    """The same as Parquet, typed: a column of numbers and empty cells is one of floats; one with a text is all text."""
+    """The rows as typed Parquet: numbers and empty cells give a column of floats; any text makes all cells text."""
     import io
 
     typed = _plain(frame, lambda cell: visible(str(cell)) if isinstance(cell, str) else cell)
@@ -43,7 +43,7 @@ def parquet(frame: pd.DataFrame) -> bytes:
 
 
 def _plain(frame: pd.DataFrame, written: Callable[[Any], Any]) -> pd.DataFrame:
-    """A copy without index, in which every kind of empty cell is None, and other cells and names are as `written`."""
+    """A copy without index: empty cells of any kind become None, and `written` is applied to other cells and names."""
     import numpy as np
     import pandas as pd
 
@@ -52,7 +52,7 @@ def _plain(frame: pd.DataFrame, written: Callable[[Any], Any]) -> pd.DataFrame:
         if isinstance(kind, np.dtype) and kind.kind != "O":  # numbers alone
             continue
         cells = [None if pd.isna(cell) or cell in ("", EMPTY) else written(cell) for cell in plain.iloc[:, index]]
-        # As objects: else a whole number beside an empty cell would become a float.
+        # dtype=object: otherwise an integer in a column with an empty cell would become a float.
         plain.isetitem(index, pd.Series(cells, index=plain.index, dtype=object))
     return plain
 
@@ -62,8 +62,8 @@ def _no_formula(cell: Any) -> Any:
 
 
 def markdown(frame: pd.DataFrame, left: Sequence[bool] | None = None) -> str:
-    """A GitHub table, pipes and HTML escaped. left: whether a column is text; by default what holds no numbers."""
-    # By hand: pandas' to_markdown needs tabulate, which is no dependency, and leaves pipes and line breaks as they are.
+    """A GitHub table, with pipes and HTML escaped. left: which columns are text; by default those without numbers."""
+    # Not pandas' to_markdown: it needs tabulate, which is no dependency, and does not escape pipes and line breaks.
     lines = [map(str, frame.columns), *(map(text, line) for line in frame.to_numpy(object))]
     header, *rows = [[TAG.sub("&lt;", cell.translate(MARKDOWN)) for cell in line] for line in lines]
     left = [kind.kind not in "iuf" for kind in frame.dtypes] if left is None else left
@@ -72,16 +72,16 @@ def markdown(frame: pd.DataFrame, left: Sequence[bool] | None = None) -> str:
 
 
 def text(cell: Any) -> str:
-    """A cell for reading: six digits, an en dash for an empty one."""
+    """A cell as text: numbers with six digits, an en dash for an empty cell."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return EMPTY
     return f"{cell:.6g}" if isinstance(cell, float) else visible(str(cell))
 
 
 def readable(data: Mapping[str, Any] | Sequence[Any], columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """A table of what a model or a world said, for reading: its texts as `visible` has them.
+    """A table with texts of a model or a world, made safe for display by `visible`.
 
-    data: columns by name, or rows. A notebook would show them raw, and pandas takes no halves of characters.
+    data: columns by name, or rows. A notebook would display raw control characters, and pandas rejects lone surrogates.
     """
     import pandas as pd
 
@@ -89,7 +89,7 @@ def readable(data: Mapping[str, Any] | Sequence[Any], columns: Sequence[str] | N
 
 
 def _visible(value: Any) -> Any:
-    """The value with each text in it made visible; rows become lists."""
+    """A copy with `visible` applied to all texts in it; rows become lists."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, Mapping):

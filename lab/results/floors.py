@@ -1,4 +1,4 @@
-"""Floors and ceilings of benchmarks as numbers: headroom, and the two ends between which a method's score lies."""
+"""Floors and ceilings of benchmarks: a method's headroom between the best null model and the ceiling."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-# role: "floor" or "ceiling". better: which scores are, "higher" or "lower". engine: "none" where nobody is asked.
+# role: "floor" or "ceiling". better: "higher" or "lower", for scores. engine: "none" for agents that ask no engine.
 COLUMNS = (
     "benchmark", "agent", "role", "metric", "better", "value", "ci_low", "ci_high", "n", "data", "evidence", "engine",
     "run",
@@ -23,7 +23,7 @@ COLUMNS = (
 
 
 class Ends(NamedTuple):
-    """A benchmark's best floor, the agent that reaches it, and its ceiling; NaN for a ceiling that is not known."""
+    """A benchmark's best floor, the agent with that score, and its ceiling; NaN for an unknown ceiling."""
 
     floor: float
     agent: str
@@ -31,28 +31,28 @@ class Ends(NamedTuple):
 
 
 def headroom(value: float, floor: float, ceiling: float) -> float:
-    """The share of the way from the best floor to the ceiling that a method goes: 0 is no better than no skill.
+    """A method's position between the best floor (0) and the ceiling (1).
 
-    Below 0 it is worse than an agent without skill, above 1 better than the ceiling. All three in one unit; lower
-    scores may be the better ones. NaN where one of them is, or where floor and ceiling are the same.
+    Below 0 it is worse than an agent without skill, above 1 better than the ceiling. All values have the same unit;
+    lower scores may be better. NaN if an argument is, or if floor and ceiling are equal.
     """
     return (value - floor) / (ceiling - floor) if ceiling != floor else math.nan
 
 
 def ends(panel: pd.DataFrame) -> dict[str, Ends]:
-    """Benchmark -> its two ends, from a table with the columns of COLUMNS that has a floor for each."""
+    """Benchmark -> best floor and ceiling, from a table with the columns of COLUMNS and a floor for each benchmark."""
     ends_of = {}
     for name, rows in panel.groupby("benchmark", sort=False):
         floors, ceilings = (rows[rows["role"] == role] for role in (FLOOR, CEILING))
         lower = (rows["better"] == "lower").any()
         best = floors.loc[floors["value"].idxmin() if lower else floors["value"].idxmax()]
-        known = ceilings["value"].min() if lower else ceilings["value"].max()
-        ends_of[str(name)] = Ends(float(best["value"]), str(best["agent"]), float(known))
+        ceiling = ceilings["value"].min() if lower else ceilings["value"].max()
+        ends_of[str(name)] = Ends(float(best["value"]), str(best["agent"]), float(ceiling))
     return ends_of
 
 
 def of_models(stored: Stored) -> pd.DataFrame:
-    """Every stored row of a real model with its headroom: a row a benchmark, condition and engine, as `standing`."""
+    """All stored results of real models with headroom: a row per benchmark, condition and engine; see `standing`."""
     import pandas as pd
 
     rows = [
@@ -66,44 +66,44 @@ def of_models(stored: Stored) -> pd.DataFrame:
 
 
 def standing(scores: Scores, stored: Stored, lower: bool = False) -> dict[str, Any]:
-    """One row of a method between the best agent without skill and the ceiling, values in percent.
+    """A method's score with the best agent without skill, the ceiling and the headroom; values in percent.
 
-    lower: whether lower scores are the better ones.
+    lower: whether lower scores are better.
 
-    Both are means over the row's own tasks; where no agent without skill has played all of these, over the benchmark's
-    tasks of the same data ("floor on": "other tasks"), and NaN where there are none.
+    Floor and ceiling are means over the method's own tasks. If no agent without skill has played all of these, they are
+    means over the benchmark's tasks of the same data ("floor on": "other tasks"). Without any the floor is NaN.
     """
     same_data = [
         agent
         for side, agent in stored.scores.items()
         if side.benchmark == scores.side.benchmark and agent.role != METHOD and agent.data == scores.data
     ]
-    whole = [agent for agent in same_data if scores.values.keys() <= agent.values.keys()]
+    covering = [agent for agent in same_data if scores.values.keys() <= agent.values.keys()]
     means = {
         role: {
-            agent.side.condition: agent.mean(scores.values if whole else agent.values)
-            for agent in whole or same_data
+            agent.side.condition: agent.mean(scores.values if covering else agent.values)
+            for agent in covering or same_data
             if agent.role == role
         }
         for role in (FLOOR, CEILING)
     }
     best = (min if lower else max)(means[FLOOR], key=means[FLOOR].__getitem__, default="")
     value, floor = scores.mean(scores.values), means[FLOOR].get(best, math.nan)
-    # No score of a row of a model is above 1, or below 0; without an expert it is the ceiling.
+    # Models' scores are in [0, 1], so without an expert the ceiling is 1, or 0 if lower scores are better.
     ceiling = min(means[CEILING].values(), default=0.0) if lower else max(means[CEILING].values(), default=1.0)
     return {
         "benchmark": scores.side.benchmark, "method": scores.side.condition, "model": scores.side.engine,
         "value": 100 * value, "best floor": 100 * floor, "floor agent": best, "ceiling": 100 * ceiling,
         "headroom": headroom(value, floor, ceiling), "n": len(scores.values), "data": scores.data,
-        "floor on": "the same tasks" if whole else "other tasks" if same_data else "",
+        "floor on": "the same tasks" if covering else "other tasks" if same_data else "",
     }  # fmt: skip
 
 
 def draw(panel: pd.DataFrame) -> Figure:
     """The agents of each benchmark as dots with intervals, and a grey bar from its best floor to its ceiling.
 
-    Behind the name of a benchmark that was not played on official data stands the data.
-    Benchmarks whose lower scores are the better ones have axes of their own.
+    If a benchmark was not played on official data, its label names the data.
+    Benchmarks with better lower scores have their own axes.
     """
     import matplotlib.pyplot as plt
     import seaborn
@@ -119,17 +119,17 @@ def draw(panel: pd.DataFrame) -> Figure:
     figure, axes = plt.subplots(len(parts), 1, figsize=shape, height_ratios=sizes, squeeze=False)
     for axis, rows in zip(axes[:, 0], parts, strict=True):
         lines = list(dict.fromkeys(rows["benchmark"]))
-        both = [ends(rows)[name] for name in lines]
-        axis.barh(range(len(lines)), [e.ceiling - e.floor for e in both], 0.7, [e.floor for e in both], color="0.9")
+        limits = [ends(rows)[name] for name in lines]
+        axis.barh(range(len(lines)), [e.ceiling - e.floor for e in limits], 0.7, [e.floor for e in limits], color="0.9")
         dots = rows[rows["role"] == FLOOR]
         plots.dots_with_intervals(dots, "benchmark", "value", "ci_low", "ci_high", "agent", axis, colors)
-        axis.plot([e.ceiling for e in both], range(len(lines)), "|", color="black", markersize=16, label="ceiling")
+        axis.plot([e.ceiling for e in limits], range(len(lines)), "|", color="black", markersize=16, label="ceiling")
         lower = (rows["better"] == "lower").all()
         axis.legend()
         axis.set(xlabel=f"{rows['metric'].iloc[0]}, lower is better" if lower else "score, %")
         axis.set_axisbelow(True)
         if not lower:
-            axis.set_xlim(-2, 102)  # a dot at an end is to be seen whole
+            axis.set_xlim(-2, 102)  # so that dots at 0 and 100 are not clipped
     plots.one_legend(figure, columns=4)
     plots.label_evidence(figure, panel.rename(columns={"engine": "backbone"}))
     return figure

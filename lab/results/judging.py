@@ -1,6 +1,6 @@
-"""Judging of claims: from the published cell and the stored numbers to a finding with its verdict.
+"""Judge claims: compare the published cell with the stored numbers, and return a finding with its verdict.
 
-A contrast stands beside its placebo and the strongest null model on the same tasks.
+A contrast is also compared with its placebo and with the strongest null model on the same tasks.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def evaluate(
     claims: Sequence[Claim], published: pd.DataFrame, stored: Stored, voided: Voided,
     planned: Mapping[str, str] | None = None,
 ) -> list[Finding]:  # fmt: skip
-    """Every claim with its verdict, in order.
+    """The findings of all claims, in order.
 
     published: the paper's file (`tables.published_cells`). planned: claim -> why it is not run yet: its recording is
-    planned, or not whole. Contrasts of one item are one family of Holm's correction.
+    planned or unfinished. The contrasts of an item are one family of tests for Holm's correction.
     """
     pairs = {
         claim.id: Verdict(NOT_RUN, planned[claim.id])
@@ -80,7 +80,7 @@ def evaluate(
 
 
 def _published(claim: Claim, cells: pd.DataFrame) -> tuple[float | int | str | bool | None, str]:
-    """The published value and where it stands. Raises BadClaim where data/published has no such cell, or several."""
+    """The published value and its source. Raises BadClaim unless data/published has exactly one such value."""
     if claim.paper is None:
         return None, ""
     if claim.paper.value is not None:
@@ -117,10 +117,10 @@ def _of_row(claim: Claim, row: Row, paper: Any, stored: Stored, voided: Voided) 
     frame = stored.rows(row.table, claim.notebook)
     if frame is None:
         return _missing(claim, f"{row.table}.csv is not stored")
-    for column, wanted in row.where.items():
+    for column, value in row.where.items():
         if column not in frame:
             return _missing(claim, f"{row.table}.csv has no column {column}")
-        frame = frame[frame[column].astype(str) == str(wanted)]
+        frame = frame[frame[column].astype(str) == str(value)]
     if len(frame) != 1 or row.value not in frame:
         return _missing(claim, f"{row.table}.csv has {len(frame)} rows with {dict(row.where)} and {row.value}")
     (line,) = frame.to_dict("records")
@@ -137,7 +137,7 @@ def _of_row(claim: Claim, row: Row, paper: Any, stored: Stored, voided: Voided) 
 
 
 def _same(claim: Claim, paper: Any, value: Any) -> Verdict:
-    """The verdict of a number or fact without sampling error."""
+    """The verdict on a number or fact without sampling error."""
     numbers = all(isinstance(number, (int, float)) for number in (paper, value))
     agrees = numbers and abs(value - paper) <= claim.margin + 1e-9
     return _natural(
@@ -146,7 +146,7 @@ def _same(claim: Claim, paper: Any, value: Any) -> Verdict:
 
 
 def _natural(claim: Claim, verdict: Verdict) -> Verdict:
-    """The verdict of a value that is no independent test is its nature; what came out stays in the detail."""
+    """If the claim is no independent test, replace the verdict's word by FITTED or BY CONSTRUCTION; keep the detail."""
     if claim.nature == "independent":
         return verdict
     word = FITTED if claim.nature == "fitted" else BY_CONSTRUCTION
@@ -154,7 +154,7 @@ def _natural(claim: Claim, verdict: Verdict) -> Verdict:
 
 
 class Compared(NamedTuple):
-    """A contrast's scores and comparison. tasks, second: task -> score of the first and the second condition."""
+    """A contrast's scores and comparison. tasks, second: task -> score, of the first and of the second condition."""
 
     contrast: Contrast
     first: Scores
@@ -164,30 +164,30 @@ class Compared(NamedTuple):
 
 
 def _compared(contrast: Contrast, stored: Stored, voided: Voided) -> Compared | Verdict:
-    """Both conditions on the tasks that both have; a verdict where one, or the placebo, is gone or void."""
+    """Both conditions on their common tasks; a MISSING or VOID verdict if one of them, or the placebo, is unusable."""
     sides = contrast.sides
     controls = [contrast.side(contrast.placebo)] if contrast.placebo else []
-    both: list[Scores] = []
+    stored_scores: list[Scores] = []
     for side in (*sides, *controls):
         scores = stored.of(side)
         if scores is None:
             return Verdict(MISSING, f"no scores of {', '.join(side)} are stored")
         if scores.run.startswith("replay:") and (why := voided(scores.run.removeprefix("replay:"))):
             return Verdict(VOID, why)
-        both.append(scores)
-    first, second = both[:2]
+        stored_scores.append(scores)
+    first, second = stored_scores[:2]
     if engines.parse(first.side.engine).kinds.isdisjoint(engines.MODELS) or first.evidence != "measured":
         return Verdict(MISSING, f"{first.side.engine} is no real model, and has no verdict")
-    # Two recordings can hold different numbers of tasks; what both have is compared.
+    # Two recordings may have different tasks; the common ones are compared.
     shared = {task: score for task, score in first.values.items() if task in second.values}
     if not shared:
         return Verdict(MISSING, f"{', '.join(sides[0])} and {sides[1].condition} share no task")
-    others = {task: second.values[task] for task in shared}
-    return Compared(contrast, first, compare(shared, others), shared, others)
+    second_scores = {task: second.values[task] for task in shared}
+    return Compared(contrast, first, compare(shared, second_scores), shared, second_scores)
 
 
 def _by_holm(claims: Sequence[Claim], pairs: Mapping[str, Compared | Verdict]) -> dict[str, float]:
-    """Claim -> its p-value, corrected over the contrasts of its item."""
+    """Claim -> p-value with Holm's correction over the contrasts of its item."""
     families: dict[str, dict[str, float]] = {}
     for claim in claims:
         if isinstance(pair := pairs.get(claim.id), Compared):
@@ -197,7 +197,7 @@ def _by_holm(claims: Sequence[Claim], pairs: Mapping[str, Compared | Verdict]) -
 
 
 def _of_contrast(claim: Claim, pair: Compared, p: float, stored: Stored) -> Finding:
-    """The finding of a claim that rests on a contrast. p: of the comparison, as `by_holm` corrects it."""
+    """The finding of a claim with a contrast. p: of the comparison, corrected by `_by_holm`."""
     first, result = pair.first, pair.result
     scale = 100 if claim.unit == "%" else 1
     sides = scale * result.mean_a, scale * result.mean_b
@@ -209,7 +209,7 @@ def _of_contrast(claim: Claim, pair: Compared, p: float, stored: Stored) -> Find
     if name := pair.contrast.placebo:
         scores = stored.of(pair.contrast.side(name))
         if not scores or not pair.tasks.keys() <= scores.values.keys():
-            # Without it the claim could only look better than it is.
+            # Without the placebo the claim could look better than it is.
             return _missing(claim, f"its placebo {name!r} is not stored on the same tasks")
         placebo = _control(claim, pair, scores)
         finding = finding._replace(placebo=_scaled(placebo.against_second, scale))
@@ -227,7 +227,10 @@ def _of_contrast(claim: Claim, pair: Compared, p: float, stored: Stored) -> Find
 
 
 class _Control(NamedTuple):
-    """A placebo or null model on a contrast's tasks. beaten: whether the first condition is shown to be better."""
+    """A placebo or null model on a contrast's tasks. beaten: whether the first condition is significantly better.
+
+    against_second: its mean minus the second condition's. first_less_it: the first condition's mean minus its own.
+    """
 
     name: str
     against_second: Interval
@@ -243,7 +246,7 @@ def _control(claim: Claim, pair: Compared, scores: Scores) -> _Control:
 
 
 def _strongest_null(claim: Claim, pair: Compared, stored: Stored) -> _Control | None:
-    """The best of the null models that have played all tasks of the contrast."""
+    """The best null model among those that have played all tasks of the contrast."""
     nulls = _same_tasks(pair, stored, FLOOR)
     if not nulls:
         return None
@@ -252,7 +255,7 @@ def _strongest_null(claim: Claim, pair: Compared, stored: Stored) -> _Control | 
 
 
 def _headroom(claim: Claim, pair: Compared, null: _Control, stored: Stored) -> float | None:
-    """How far the first condition comes from the strongest null model to the ceiling; None without a ceiling."""
+    """Where the first condition lies between strongest null model (0) and ceiling (1); None without a ceiling."""
     ceilings = _same_tasks(pair, stored, CEILING)
     if not ceilings:
         return None
@@ -261,7 +264,7 @@ def _headroom(claim: Claim, pair: Compared, null: _Control, stored: Stored) -> f
 
 
 def _same_tasks(pair: Compared, stored: Stored, role: str) -> list[Scores]:
-    """The scores of a role on the contrast's benchmark that cover its tasks."""
+    """The scores of all agents of a role on the contrast's benchmark that have played all its tasks."""
     agents = stored.agents(pair.contrast.benchmark, role)
     return [scores for scores in agents if pair.tasks.keys() <= scores.values.keys()]
 

@@ -1,4 +1,4 @@
-"""A table in LaTeX, as in a paper: methods in rows, metrics in columns, booktabs rules, and a caption."""
+"""Tables in LaTeX, as in a paper: methods in rows, metrics in columns, booktabs rules, and a caption."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BACKBONE, EVIDENCE, N = "backbone", "evidence", "n"
-ABOUT = (BACKBONE, EVIDENCE, N, *FAULTS, ANSWERS)  # columns behind a method's name and before its values
+ABOUT = (BACKBONE, EVIDENCE, N, *FAULTS, ANSWERS)  # columns between a method's name and its values
 EXPLAINED = {
     "published": "published: the papers' own values",
     "measured": "measured: made here",
     "simulated": "simulated: noise, or knowledge that no agent has, stands in for a model's skill",
 }
-LONG = 50  # characters of a cell; in a column with a longer one, lines are broken
-LINK = re.compile(r"\[([^]]*)\]\([^()\s]*\)")  # Markdown's, of which the text stays
+LONG = 50  # characters; a column with a longer cell has line breaks
+LINK = re.compile(r"\[([^]]*)\]\([^()\s]*\)")  # a Markdown link, which is replaced by its text
 MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
 INTERVAL = re.compile(r"(?<=\d) (\{\[\}[^\s{}]+, [^\s{}]+\{\]\})")  # of an escaped cell
 ESCAPED = str.maketrans(
@@ -37,7 +37,7 @@ ESCAPED = str.maketrans(
         "^": r"\textasciicircum{}",
         "<": r"\textless{}",
         ">": r"\textgreater{}",
-        "[": "{[}",  # a cell that opens with a bracket would be read as the optional argument of \\
+        "[": "{[}",  # LaTeX would read a cell that starts with a bracket as the optional argument of \\
         "]": "{]}",
         "–": "--",
         "−": "$-$",
@@ -51,12 +51,12 @@ ESCAPED = str.maketrans(
 
 
 def latex(reading: pd.DataFrame, caption: str, label: str, decimals: int = 3) -> str:
-    """A `table` environment for the booktabs package; every special character is escaped.
+    """A `table` environment for the booktabs package, with all special characters escaped.
 
-    Columns and rows without a value are left out; intervals are small. A results table (of `side_by_side` or `spread`)
-    has its published, measured and simulated rows under headings with n and faults. It has a column of backbones where
-    there are several, and none of how a model's answers were read.
-    caption: without its dot; sentences on evidence, brackets and n follow it. decimals: of numbers, at most.
+    Columns and rows without a value are left out; intervals are small. In a results table (from `side_by_side` or
+    `spread`) published, measured and simulated rows have headings with n and faults. It has a column of backbones if
+    there are several, but no column on how a model's answers were read.
+    caption: without the final dot; sentences on evidence, brackets and n are appended. decimals: maximal number.
     """
     import pandas as pd
 
@@ -67,15 +67,15 @@ def latex(reading: pd.DataFrame, caption: str, label: str, decimals: int = 3) ->
     values = [*texts][[*texts].index(descriptive[-1]) + 1 :] if descriptive else [*texts]
     filled = _filled(texts[values]).any(axis=1)
     texts = texts[filled] if filled.any() else texts
-    kept = _kept(texts, descriptive)
-    cells = [[*texts[name]] for name in kept]
+    columns_kept = _kept(texts, descriptive)
+    cells = [[*texts[name]] for name in columns_kept]
     width = min(0.25, 0.6 / max(1, sum(map(_is_long, cells))))
     titles = [
         name.capitalize() if descriptive and name.islower() and is_text(column) else name
-        for name, column in zip(kept, cells, strict=True)
+        for name, column in zip(columns_kept, cells, strict=True)
     ]
     sentences = " ".join([f"{caption}.", *_notes(texts, descriptive)])
-    body = _blocks(texts, descriptive, kept) if descriptive else [r"\midrule", *_lines(texts[kept])]
+    body = _blocks(texts, descriptive, columns_kept) if descriptive else [r"\midrule", *_lines(texts[columns_kept])]
     return "\n".join(
         [
             r"% needs \usepackage{booktabs}",
@@ -96,20 +96,22 @@ def latex(reading: pd.DataFrame, caption: str, label: str, decimals: int = 3) ->
 
 
 def _kept(texts: pd.DataFrame, descriptive: Sequence[str]) -> list[str]:
-    """The columns with something in them; of the descriptive ones the backbone alone, if there are several."""
+    """The columns that are not empty; of the descriptive ones only the backbone, if there are several backbones."""
     if not len(texts):
         return [*texts]
     several = BACKBONE in descriptive and texts[BACKBONE].nunique() > 1
-    mute = [name for name in descriptive if name != BACKBONE or not several]
-    return [name for name in texts if name not in mute and _filled(texts[name]).any()]
+    dropped = [name for name in descriptive if name != BACKBONE or not several]
+    return [name for name in texts if name not in dropped and _filled(texts[name]).any()]
 
 
 def _notes(texts: pd.DataFrame, descriptive: Sequence[str]) -> Iterator[str]:
-    """What a caption says of evidence, intervals, n and the backbone of all rows."""
+    """The sentences of a caption on evidence, intervals, n, and the backbone if all rows share it."""
     if BACKBONE in descriptive and texts[BACKBONE].nunique() == 1:
         yield f"Backbone: {texts[BACKBONE].iloc[0]}."
-    if words := [sentence for word, sentence in EXPLAINED.items() if descriptive and word in set(texts[EVIDENCE])]:
-        yield f"{'; '.join(words).capitalize()}."
+    if explanations := [
+        sentence for word, sentence in EXPLAINED.items() if descriptive and word in set(texts[EVIDENCE])
+    ]:
+        yield f"{'; '.join(explanations).capitalize()}."
     if any(INTERVAL.search(escaped(cell)) for row in texts.to_numpy() for cell in row):
         yield "Brackets: 95 % intervals."
     if N in descriptive and _filled(texts[N]).any():
@@ -117,7 +119,7 @@ def _notes(texts: pd.DataFrame, descriptive: Sequence[str]) -> Iterator[str]:
 
 
 def _blocks(texts: pd.DataFrame, descriptive: Sequence[str], kept: Sequence[str]) -> Iterator[str]:
-    """The rows of each evidence under a heading of its own."""
+    """The rows of each kind of evidence, under a heading."""
     for word in [word for word in EXPLAINED if word in set(texts[EVIDENCE])]:
         rows = texts[texts[EVIDENCE] == word]
         counts = [f"{name} = {span}" for name in (N, *FAULTS) if name in descriptive and (span := _span(rows[name]))]
@@ -127,7 +129,7 @@ def _blocks(texts: pd.DataFrame, descriptive: Sequence[str], kept: Sequence[str]
 
 
 def _span(cells: pd.Series) -> str:
-    """The counts of a block, which may be ranges: the one that they all are, or lowest and highest; "" for zeros."""
+    """The counts of a block, which may be ranges: a number if all are equal, else lowest and highest; "" for zeros."""
     counts = [int(count) for cell in cells for count in re.findall(r"\d+", cell)]
     low, high = min(counts, default=0), max(counts, default=0)
     return "" if not high else str(high) if low == high else f"{low}–{high}"
@@ -142,12 +144,12 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Any text for LaTeX; a sign of a number is a minus."""
+    """A text escaped for LaTeX; the hyphen of a negative number becomes a minus."""
     return MINUS.sub("−", LINK.sub(r"\1", text)).translate(ESCAPED)
 
 
 def _kind(cells: Sequence[str], width: float) -> str:
-    """A column's letter: figures to the right, text to the left. width: of one with long text, in widths of a line."""
+    """A column's alignment: numbers right, text left. width: of a column with long text, in line widths."""
     if not is_text(cells):
         return "r"
     return rf"p{{{width:.2g}\linewidth}}" if _is_long(cells) else "l"

@@ -1,11 +1,11 @@
 """Outcomes of episodes: scored, failed by the agent, or not measured because the machine failed; headlines of runs.
 
-    scored         it ran to its end, and its result is scored
-    failed         the agent failed it: malformed or refused answers, a prompt that fits no context; it scores 0
-    not measured   the endpoint, a world, the sandbox or the operating system failed; it is no result at all
+    scored         the episode ended, and its result is scored
+    failed         the agent failed: malformed or refused answers, or a prompt too long for the context; it scores 0
+    not measured   the endpoint, a world, the sandbox or the operating system failed; there is no result
 
-The first two count. What was not measured is played again the next time the run is opened. Until then it stands beside
-the headline, which it bounds: what the value would be if all of it had scored 0, and if all of it had scored 1.
+The first two count. Episodes that were not measured are played again when the run is opened the next time. Until then
+the headline is reported with bounds: its value if all of them had scored 0, and if all had scored 1.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from lab.results.statistics import Comparison, Interval, bootstrap_means, compar
 
 
 class Readings(NamedTuple):
-    """How a model's answers were read. answers: how many; the rest are shares of them, in percent.
+    """How a model's answers were read. answers: their number; the other fields are shares of it, in percent.
 
-    malformed: could not be read. truncated: ended at the limit of tokens. repaired: needed repair, or were asked again.
+    malformed: could not be read. truncated: ended at the token limit. repaired: needed repair or a second request.
     """
 
     answers: int
@@ -34,9 +34,9 @@ class Readings(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """How the episodes behind a number came out. n: those that count. failed: those of them that the agent failed.
+    """Outcomes of the episodes behind a number. n: episodes that count. failed: those among n that the agent failed.
 
-    readings: of their answers, where a model was asked.
+    readings: how their answers were read, if a model was asked.
     """
 
     n: int
@@ -45,13 +45,13 @@ class Outcomes(NamedTuple):
     readings: Readings | None = None
 
     def bounds(self, total: float, n: int, top: float = 1.0) -> tuple[float, float] | None:
-        """The lowest and the highest mean that what was not measured leaves open; None where there is none.
+        """The lowest and highest possible mean if all episodes had been measured; None if all were.
 
-        total, n: the sum of the scores that count, and how many they are. top: the highest score; the lowest is 0.
+        total, n: sum and number of the measured scores. top: the highest possible score; the lowest is 0.
         """
         if not self.not_measured:
             return None
-        # n, not self.n: a metric may be taken over fewer episodes than were played.
+        # n, not self.n: a metric may cover fewer episodes than were played.
         everything = n + self.not_measured
         return total / everything, (total + top * self.not_measured) / everything
 
@@ -61,19 +61,19 @@ class Outcomes(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What one episode came to. score: in [0, 1], None where a single episode has none. reason: why it is not 1."""
+    """The score of an episode: in [0, 1], or None if single episodes have no score. reason: why the score is not 1."""
 
     score: float | None
     reason: str = ""
 
 
 class Score(NamedTuple):
-    """One value that a run's headline is the mean of.
+    """One of the values whose mean is a run's headline.
 
-    of: the task, or what several episodes are about together, such as a pair. value: 0 or 1, or in a unit of its own.
-    why: what kept it from the best, in words that recur, so that they can be counted. part: what the run compares
-    within itself, such as a condition; "" where there is nothing. stratum: each counts the same in the mean, however
-    many values it has, such as a domain. episodes: the tasks that it rests on; () is `of` itself.
+    of: the task, or the item that several episodes share, such as a pair. value: 0 or 1, or in the metric's own unit.
+    why: the reason for a score below the best, in recurring words, so that reasons can be counted. part: the condition
+    or the like that is compared within a run; "" if there is none. stratum: such as a domain; all strata have the same
+    weight in the mean, whatever their size. episodes: ids of the tasks behind the value; () means `of` itself.
     """
 
     of: str
@@ -90,9 +90,9 @@ class Score(NamedTuple):
 
 
 class Headline(NamedTuple):
-    """A mean with its 95 % interval: Wilson's of a rate, which is in percent, else a bootstrap's over what is scored.
+    """A mean with its 95 % interval: Wilson's for a rate, which is in percent, else a bootstrap over the scored items.
 
-    metric: what it is. part: of the run, "" for the whole. n: how many values. unit: "%" for a rate, else "".
+    metric: its name. part: of the run, "" for the whole run. n: number of values. unit: "%" for a rate, else "".
     """
 
     metric: str
@@ -110,28 +110,28 @@ class Headline(NamedTuple):
 
 
 def headlines(scores: Iterable[Score], metric: str) -> list[Headline]:
-    """The headline of each part of a run, in the order in which they come. metric: the name of the scores."""
+    """The headline of each part of a run, in first-seen order. metric: the name of the scores."""
     parts: dict[str, list[Score]] = {}
     for score in scores:
         parts.setdefault(score.part, []).append(score)
     lines = []
-    for part, of_part in parts.items():
-        rate = {score.value for score in of_part} <= {0.0, 1.0}
-        value, low, high = ((100 if rate else 1) * end for end in interval_of(of_part, rate))
-        lines.append(Headline(metric, part, len(of_part), value, low, high, "%" if rate else ""))
+    for part, values in parts.items():
+        rate = {score.value for score in values} <= {0.0, 1.0}
+        value, low, high = ((100 if rate else 1) * end for end in interval_of(values, rate))
+        lines.append(Headline(metric, part, len(values), value, low, high, "%" if rate else ""))
     return lines
 
 
 def paired(first: Sequence[Score], second: Sequence[Score]) -> Comparison:
-    """Two runs' scores of the same things, as many of each stratum; each stratum counts the same.
+    """Paired comparison of two runs' scores for the same items and strata; all strata have the same weight.
 
-    Raises ValueError where they are not of the same things.
+    Raises ValueError if the items differ.
     """
     return compare(_weighted(first), _weighted(second))
 
 
 def interval_of(scores: Sequence[Score], rate: bool) -> Interval:
-    """The mean of some scores: of a rate with Wilson's interval, else a bootstrap's in which strata count the same."""
+    """The mean of scores with its interval: Wilson's if `rate`, else a bootstrap in which all strata weigh the same."""
     if rate:
         return wilson(sum(score.value for score in scores), len(scores))
     strata: dict[str, list[float]] = {}
@@ -141,6 +141,6 @@ def interval_of(scores: Sequence[Score], rate: bool) -> Interval:
 
 
 def _weighted(scores: Sequence[Score]) -> dict[str, float]:
-    """What is scored -> its score, weighted so that the mean is that of the strata's means."""
+    """Item -> score, weighted so that the mean over items is the mean of the strata's means."""
     sizes = Counter(score.stratum for score in scores)
     return {score.of: score.value * len(scores) / (len(sizes) * sizes[score.stratum]) for score in scores}

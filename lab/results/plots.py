@@ -1,4 +1,4 @@
-"""Plots: one style for every figure, charts that notebooks share, and byte-identical saving."""
+"""Plots: one style for all figures, charts that notebooks share, and byte-identical saving."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 PALETTE = "colorblind"
 DPI = 150
-FEW = 10  # a rate of fewer tasks says next to nothing, and is not drawn like one that does
-LETTERS_AN_INCH = 17  # of the line below a figure
+FEW = 10  # rates from fewer tasks say next to nothing, and look different
+LETTERS_AN_INCH = 17  # in the line below a figure
 SETTINGS = {
     "figure.figsize": (6.4, 4.0),
     "figure.constrained_layout.use": True,
@@ -27,12 +27,12 @@ SETTINGS = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so that a figure looks the same on every machine
-    "pdf.fonttype": 42,  # text in a PDF stays text, and journals refuse Type 3 fonts
+    "font.family": "DejaVu Sans",  # bundled with matplotlib, so that a figure looks the same on every machine
+    "pdf.fonttype": 42,  # text in a PDF stays text, and journals reject Type 3 fonts
     "svg.hashsalt": "lab",
-    "text.parse_math": False,  # a dollar sign in a label is one; no figure has formulas
+    "text.parse_math": False,  # dollar signs in labels are no formulas
 }
-# A date or a program version in a file would make each run's bytes differ.
+# A date or a program version in a file would change its bytes from run to run.
 NO_METADATA: dict[str, dict[str, Any]] = {
     ".pdf": {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None},
     ".png": {"Software": None},
@@ -40,7 +40,7 @@ NO_METADATA: dict[str, dict[str, Any]] = {
 
 
 def style() -> None:
-    """Set the suite's look for all figures that follow; call it once at the top of a notebook."""
+    """Set the suite's style for all later figures; call it once at the top of a notebook."""
     import seaborn
 
     injected.check()
@@ -48,7 +48,7 @@ def style() -> None:
 
 
 def save(figure: Figure, stem: str) -> list[Path]:
-    """Write `figures/<stem>.pdf` and `.png` (150 dpi), each whole or not at all; equal figures give equal bytes."""
+    """Write `figures/<stem>.pdf` and `.png` (150 dpi) atomically. Equal figures give equal bytes. Returns the paths."""
     import matplotlib
 
     paths = []
@@ -84,10 +84,10 @@ def bars_with_intervals(
 ) -> Axes:  # fmt: skip
     """Bars of `y` over the categories `x`, grouped by `hue`, each with its interval from `low` to `high`.
 
-    Categories keep their first-seen order; a category that a hue lacks leaves a gap, a missing interval no whisker.
-    colors: of the values of `hue`, in the order of the bars, so that a value looks the same in every figure; by default
-    a palette in first-seen order. n: the column of how many tasks; a bar of fewer than FEW is hollow, without an
-    interval, and says its n.
+    Categories keep their first-seen order. A category that a hue lacks leaves a gap; a missing interval has no whisker.
+    colors: of the values of `hue`, in the order of the bars, so that a value looks the same in all figures; by default
+    a palette in first-seen order. n: column with the number of tasks; a bar with fewer than FEW is hollow, without an
+    interval, and labelled with its n.
     """
     import matplotlib.pyplot as plt
     import numpy as np
@@ -97,19 +97,19 @@ def bars_with_intervals(
     groups = _groups(frame[hue], colors) if hue else [(None, _groups([y])[0][1])]
     width = 0.8 / len(groups)
     for index, (name, color) in enumerate(groups):
-        # Reindexed: a category that this group lacks becomes a gap, and bars stay above their own label.
+        # Reindex, so that a category that this group lacks is a gap, and bars stay above their own labels.
         bars = (frame if name is None else frame[frame[hue] == name]).set_index(x).reindex(categories)
-        at = np.arange(len(categories)) + (index - (len(groups) - 1) / 2) * width
+        positions = np.arange(len(categories)) + (index - (len(groups) - 1) / 2) * width
         counts = bars[n].astype(float).to_numpy() if n else np.full(len(bars), np.nan)
-        # Rounding can put a bound on the wrong side of its value, and matplotlib rejects negative lengths.
+        # Rounding can put a bound on the wrong side of its value; matplotlib rejects negative lengths.
         whiskers = np.clip([bars[y] - bars[low], bars[high] - bars[y]], 0, None)
         whiskers[:, counts < FEW] = np.nan
-        drawn = axes.bar(at, bars[y], width * 0.92, color=color, label=None if name is None else str(name))
-        for bar, count in zip(drawn, counts, strict=True):
+        patches = axes.bar(positions, bars[y], width * 0.92, color=color, label=None if name is None else str(name))
+        for bar, count in zip(patches, counts, strict=True):
             if count < FEW:
                 bar.set(facecolor="none", edgecolor=color, linewidth=1.2, hatch="//")
                 _say_n(axes, bar.get_x() + bar.get_width() / 2, int(count))
-        axes.errorbar(at, bars[y], whiskers, fmt="none", ecolor="0.25", elinewidth=1.2, capsize=3)
+        axes.errorbar(positions, bars[y], whiskers, fmt="none", ecolor="0.25", elinewidth=1.2, capsize=3)
     axes.set(xlabel=x, ylabel=y, xticks=np.arange(len(categories)), xticklabels=[str(name) for name in categories])
     axes.grid(axis="x", visible=False)
     if hue:
@@ -120,18 +120,18 @@ def bars_with_intervals(
 def dots_with_intervals(
     frame: pd.DataFrame, y: str, x: str, low: str, high: str, hue: str, axes: Axes, colors: Mapping[str, Any]
 ) -> Axes:
-    """A dot of `x` with its interval for each row, on a line for each category `y`, the first one at the top.
+    """A dot at `x` with its interval for each row, on a line for each category `y`, the first category at the top.
 
-    colors: of the values of `hue`; dots of one category lie a little apart, in this order.
+    colors: of the values of `hue`; dots of a category are slightly shifted, in this order.
     """
     import numpy as np
 
     categories = list(dict.fromkeys(frame[y]))
     for index, (name, color) in enumerate(_groups(frame[hue], colors)):
         rows = frame[frame[hue] == name]
-        at = np.array([categories.index(category) for category in rows[y]]) + 0.6 * ((index + 0.5) / len(colors) - 0.5)
+        ys = np.array([categories.index(category) for category in rows[y]]) + 0.6 * ((index + 0.5) / len(colors) - 0.5)
         lengths = np.clip([rows[x] - rows[low], rows[high] - rows[x]], 0, None)
-        axes.errorbar(rows[x], at, xerr=lengths, fmt="o", color=color, markersize=5, elinewidth=1, label=str(name))
+        axes.errorbar(rows[x], ys, xerr=lengths, fmt="o", color=color, markersize=5, elinewidth=1, label=str(name))
     axes.set(yticks=range(len(categories)), yticklabels=categories, ylim=(len(categories) - 0.5, -0.5))
     axes.grid(axis="y", visible=False)
     return axes
@@ -144,25 +144,24 @@ def _say_n(axes: Axes, x: float, count: int) -> None:
 
 
 def one_legend(figure: Figure, columns: int = 0) -> None:
-    """One legend above the panels in place of theirs; what has one name must look the same in all.
+    """Replace the panels' legends by one legend above them. Equal names must look the same in all panels.
 
-    columns: how many names stand side by side; 0 for all.
+    columns: number of columns of the legend; 0 for one row.
     """
     handles: dict[str, Any] = {}
     for axes in figure.axes:
         if legend := axes.get_legend():
             for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
-                handles.setdefault(name, handle)  # the first panel's: in a later one a bar of few tasks may be hollow
+                handles.setdefault(name, handle)  # keep the first panel's: later ones may have hollow bars
             legend.remove()
     if handles:
         figure.legend(handles.values(), handles, loc="outside upper center", ncols=columns or len(handles))
 
 
 def label_evidence(figure: Figure, results: pd.DataFrame) -> None:
-    """Say under a figure how its numbers came to be, from the evidence, backbone and n of a results table.
+    """Print evidence, backbone and n of a results table below a figure, with line breaks to fit its width.
 
-    Takes the place of the figure's `supxlabel`, the one text below the axes that a layout keeps room for. A line that
-    is wider than the figure goes on in the next.
+    Uses the figure's `supxlabel`, the only text below the axes that a layout reserves space for.
     """
     lines: list[str] = []
     for part in evidence_line(results).split("; "):
@@ -184,7 +183,7 @@ def evidence_line(results: pd.DataFrame) -> str:
 
 
 def _groups(names: Iterable[Any], colors: Mapping[str, Any] | None = None) -> list[tuple[Any, Any]]:
-    """The names that there are with their colors: those given, in their order, or a palette's in first-seen order."""
+    """(name, color) pairs: in the order of `colors`, without absent names, or from a palette in first-seen order."""
     import seaborn
 
     distinct = list(dict.fromkeys(names))

@@ -1,4 +1,4 @@
-"""Rank correlation of a few things, each known from samples: whether one order goes with the other."""
+"""Rank correlation of two quantities over a few items, each measured on samples."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
 
-ENUMERATED = 8  # up to 8! = 40,320 orders are tried one by one; beyond that they are sampled
+ENUMERATED = 8  # up to 8! = 40,320 orders are enumerated; beyond that they are sampled
 LEVEL = 0.05
 
 
 class RankCorrelation(NamedTuple):
-    """Spearman's rho over n things, with its interval, and the two-sided permutation p-value of "no association".
+    """Spearman's rho over n items, with its interval, and the two-sided permutation p-value of "no association".
 
-    The interval is of what was sampled for each thing, the things as they are; p is of the things. least: the smallest
-    |rho| that n things could show at 5 %, NaN where none could. Noise only ever disorders, so that the interval leans
-    towards 0; it is NaN where one side was sampled once. rho and all else are NaN where one side is constant.
+    The interval covers the sampling of each item's values, for these items; p permutes the items. least: the smallest
+    |rho| that is significant at 5 % with n items, NaN if none is. Noise disorders ranks, so the interval is biased
+    towards 0; it is NaN if one side has a single sample. rho, interval and p are NaN if one side is constant.
     """
 
     n: int
@@ -33,11 +33,11 @@ class RankCorrelation(NamedTuple):
 
 
 def rank_correlation(first: ArrayLike, second: ArrayLike, seed: int = 0, draws: int = RESAMPLES) -> RankCorrelation:
-    """Spearman's rho between the things' means.
+    """Spearman's rho between the items' means.
 
-    first, second: shape (things, samples) each, their samples differing; a column is one sample, such as a task, under
-    all things, and NaN where a thing lacks it. The bootstrap draws columns, so that what things share is kept. Raises
-    ValueError for fewer than two things, things that differ in number, or one without any sample.
+    first, second: shape (items, samples); the number of samples may differ. A column is a sample, such as a task, for
+    all items, NaN where an item lacks it. The bootstrap resamples columns, so that items still share their samples.
+    Raises ValueError for fewer than two items, different numbers of items, or an item without any sample.
     Source: Spearman 1904; Efron 1979; Phipson and Smyth 2010 for the p-value.
     """
     import numpy as np
@@ -53,22 +53,22 @@ def rank_correlation(first: ArrayLike, second: ArrayLike, seed: int = 0, draws: 
         return RankCorrelation(count, *(math.nan,) * 4, least_rho(count))
     random = np.random.default_rng(seed)
     rho = float(_rho(x, y))
-    drawn = _rho(*(_resampled(side, random, draws) for side in sides))
+    resampled = _rho(*(_resampled(side, random, draws) for side in sides))
     if min(side.shape[1] for side in sides) < 2:
-        drawn = np.array([math.nan])  # what was sampled once says nothing of its spread
-    elif not np.isnan(drawn).all():
-        drawn = np.nan_to_num(drawn)  # a draw in which one side is constant has no order that the other could follow
-    low, high = np.quantile(drawn, [LEVEL / 2, 1 - LEVEL / 2])
+        resampled = np.array([math.nan])  # a single sample says nothing about its spread
+    elif not np.isnan(resampled).all():
+        resampled = np.nan_to_num(resampled)  # a resample with a constant side has no order: rho 0
+    low, high = np.quantile(resampled, [LEVEL / 2, 1 - LEVEL / 2])
     p = permutation_p(x, y, seed, draws)
     return RankCorrelation(count, rho, float(min(low, rho)), float(max(high, rho)), p, least_rho(count))
 
 
 def permutation_p(x: ArrayLike, y: ArrayLike, seed: int = 0, draws: int = RESAMPLES) -> float:
-    """Two-sided p-value of Spearman's rho, both of shape (things,): exact for at most ENUMERATED, else sampled."""
+    """Two-sided p-value of Spearman's rho. x, y: shape (items,). Exact for at most ENUMERATED items, else sampled."""
     import numpy as np
 
     x, y = np.asarray(x, float), np.asarray(y, float)
-    observed = abs(float(_rho(x, y))) - 1e-9  # an order that ties with the observed one is as extreme as it
+    observed = abs(float(_rho(x, y))) - 1e-9  # an order that ties with the observed one counts as equally extreme
     if x.size <= ENUMERATED:
         return float((np.abs(_rho(x, y[_orders(x.size)])) >= observed).mean())
     shuffled = np.random.default_rng(seed).permuted(np.tile(y, (draws, 1)), axis=1)
@@ -76,11 +76,11 @@ def permutation_p(x: ArrayLike, y: ArrayLike, seed: int = 0, draws: int = RESAMP
 
 
 def least_rho(n: int) -> float:
-    """The smallest |rho| of n things without ties that a two-sided test at 5 % shows; NaN where none does."""
+    """The smallest |rho| of n items without ties that is significant in a two-sided test at 5 %; NaN if none is."""
     import numpy as np
     from scipy.stats import t
 
-    if n > ENUMERATED:  # Student's t is within .01 of the exact value from nine things on
+    if n > ENUMERATED:  # for nine items or more, Student's t is within .01 of the exact value
         quantile = float(t.ppf(1 - LEVEL / 2, n - 2))
         return quantile / math.sqrt(n - 2 + quantile**2)
     if n < 2:
@@ -88,8 +88,8 @@ def least_rho(n: int) -> float:
     order = np.arange(n, dtype=float)
     values, counts = np.unique(np.round(np.abs(_rho(order, order[_orders(n)])), 9), return_counts=True)
     tails = counts[::-1].cumsum()[::-1] / counts.sum()
-    shown = values[tails <= LEVEL]
-    return float(shown[0]) if shown.size else math.nan
+    significant = values[tails <= LEVEL]
+    return float(significant[0]) if significant.size else math.nan
 
 
 def _orders(n: int) -> np.ndarray:
@@ -111,7 +111,7 @@ def _rho(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _resampled(side: np.ndarray, random: np.random.Generator, draws: int) -> np.ndarray:
-    """The things' means in resamples of the columns, shape (draws, things)."""
+    """The items' means in resamples of the columns, shape (draws, items)."""
     import numpy as np
 
     columns = side.shape[1]

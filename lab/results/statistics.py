@@ -1,7 +1,7 @@
-"""Statistics: confidence intervals, paired comparisons of two runs over the same tasks, and where their noise is from.
+"""Statistics: confidence intervals, paired comparisons of two runs on the same tasks, and sources of noise.
 
-One kind of number has one kind of interval: a rate Wilson's, a mean a bootstrap over tasks. Where a task was sampled
-several times, its samples are resampled together. Where many pairs are tested, their p-values are Holm's.
+Rates have Wilson intervals, means bootstrap intervals over tasks. Several samples of a task are resampled together.
+Where many pairs are tested, p-values have Holm's correction.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     Flags = Sequence[bool] | np.ndarray
 
 RESAMPLES = 10_000
-ENUMERATED = 14  # up to 2**14 sign patterns are tried one by one; beyond that they are sampled
-DRAWN_AT_ONCE = 1_000_000  # numbers held in memory at a time while resampling (8 MB)
+ENUMERATED = 14  # up to 2**14 sign patterns are enumerated; beyond that they are sampled
+DRAWN_AT_ONCE = 1_000_000  # numbers in memory at a time while resampling (8 MB)
 
 
 class Interval(NamedTuple):
-    """An estimate with its confidence interval, in the unit of the data; ends that are NaN stand for no interval."""
+    """An estimate with its confidence interval, in the unit of the data; NaN ends mean no interval."""
 
     value: float
     low: float
     high: float
 
     def text(self, number: Callable[[float], str]) -> str:
-        """ "5 [3, 7]", or "5 (no interval)". number: how a number is written."""
+        """ "5 [3, 7]", or "5 (no interval)". number: formats a number."""
         return f"{number(self.value)} {self.ends(number)}"
 
     def ends(self, number: Callable[[float], str]) -> str:
@@ -59,15 +59,15 @@ class Comparison(NamedTuple):
 
     @property
     def p(self) -> float:
-        """The p-value to report: McNemar's where every score is 0 or 1, else the sign-flip test's."""
+        """The p-value to report: McNemar's if every score is 0 or 1, else the sign-flip test's."""
         return self.p_value if self.mcnemar is None else self.mcnemar
 
 
 class Noise(NamedTuple):
-    """Where the spread of scores comes from, in their unit, as standard deviations.
+    """The sources of the spread of scores, as standard deviations in the scores' unit.
 
-    run: of a task's samples about the task's own mean. task: of the tasks' own means. run_error: the standard error of
-    the overall mean if the same tasks were run again; error: if other tasks were drawn as well.
+    run: of a task's samples around the task's mean. task: of the tasks' means. run_error: standard error of the overall
+    mean if the same tasks are run again; error: if the tasks are sampled again, too.
     """
 
     run: float
@@ -79,7 +79,7 @@ class Noise(NamedTuple):
 def wilson(passes: float, n: float, level: float = 0.95) -> Interval:
     """A rate in [0, 1] with its Wilson score interval.
 
-    Raises ValueError unless both are whole numbers (also of numpy, or 3.0), 0 <= passes <= n and n > 0.
+    Raises ValueError unless both are whole numbers (numpy's and 3.0 count), 0 <= passes <= n and n > 0.
     Source: Wilson 1927, Probable inference, the law of succession, and statistical inference.
     """
     if not (n > 0 and 0 <= passes <= n and passes % 1 == n % 1 == 0):
@@ -88,15 +88,15 @@ def wilson(passes: float, n: float, level: float = 0.95) -> Interval:
 
     interval = binomtest(int(passes), int(n)).proportion_ci(confidence_level=level, method="wilson")
     rate = passes / n
-    # At 0 and at 1 rounding can leave the bound an ulp inside the rate.
+    # At rates of 0 and 1, rounding can put the bound on the wrong side of the rate.
     return Interval(rate, min(float(interval.low), rate), max(float(interval.high), rate))
 
 
 def bootstrap_mean(values: Values, seed: int = 0, level: float = 0.95, resamples: int = RESAMPLES) -> Interval:
     """The mean of `values`, shape (n,), with a percentile bootstrap interval; the same seed gives the same interval.
 
-    A single value has no interval. That of equal values has no width: so much a sample without spread can say.
-    Raises ValueError if `values` is empty or holds a NaN.
+    A single value has no interval. Equal values have an interval of width 0.
+    Raises ValueError if `values` is empty or contains a NaN.
     Source: Efron 1979, Bootstrap methods: another look at the jackknife.
     """
     return bootstrap_means([values], seed, level, resamples)
@@ -107,8 +107,8 @@ def bootstrap_means(
 ) -> Interval:
     """The unweighted mean of the samples' means, with a percentile bootstrap interval that resamples each sample.
 
-    samples: each of shape (n,), n differing between them; where one has a single value, there is no interval.
-    Raises ValueError if one is empty or holds a NaN.
+    samples: arrays of shape (n,), where n may differ; if one has a single value, there is no interval.
+    Raises ValueError if one is empty or contains a NaN.
     """
     import numpy as np
     from scipy.stats import bootstrap
@@ -128,7 +128,7 @@ def bootstrap_means(
     low, high = bootstrap(
         data, mean_of_means, n_resamples=resamples, batch=batch, confidence_level=level, method="percentile", rng=seed
     ).confidence_interval
-    # The means of equal values can all be an ulp off; an interval has to hold its estimate.
+    # For equal values, rounding can put all resampled means off the estimate; the interval has to contain it.
     return Interval(value, min(float(low), value), max(float(high), value))
 
 
@@ -137,10 +137,10 @@ def cluster_bootstrap(
 ) -> Interval:
     """The mean of `values`, shape (n,), with a percentile bootstrap interval that resamples whole clusters.
 
-    clusters: shape (n,), what each value belongs to, such as its task: samples of one task are no independent tasks.
-    among: shape (n,), the values that the mean is of, all by default; the clusters of the others are still drawn from.
+    clusters: shape (n,), the cluster of each value, such as its task: samples of one task are not independent.
+    among: shape (n,), mask of the values that enter the mean, by default all; clusters without any are still resampled.
     A single cluster has no interval.
-    Raises ValueError if they differ in length, or if `values` is empty or holds a NaN, or none is counted.
+    Raises ValueError if lengths differ, `values` is empty or contains a NaN, or the mask selects none.
     Source: Field and Welsh 2007, Bootstrapping clustered data.
     """
     return _percentiles(*_resampled(values, clusters, among, seed, resamples))
@@ -149,11 +149,11 @@ def cluster_bootstrap(
 def cluster_contrast(
     values: Values, clusters: Sequence[object], first: Flags, second: Flags, seed: int = 0, resamples: int = RESAMPLES
 ) -> Interval:
-    """The mean of `values` among the first less that among the second, both from the same resamples of clusters.
+    """The mean of the first values minus the mean of the second, both from the same resamples of clusters.
 
-    first, second: shape (n,). Otherwise as `cluster_bootstrap`.
+    first, second: masks of shape (n,). Otherwise as `cluster_bootstrap`.
     """
-    # One seed draws the same clusters for both, so that what a cluster's values share is not counted twice.
+    # The same seed resamples the same clusters for both, so that a cluster's shared effect cancels.
     first_mean, first_means = _resampled(values, clusters, first, seed, resamples)
     second_mean, second_means = _resampled(values, clusters, second, seed, resamples)
     return _percentiles(first_mean - second_mean, first_means - second_means)
@@ -162,30 +162,30 @@ def cluster_contrast(
 def _resampled(
     values: Values, clusters: Sequence[object], among: Flags | None, seed: int, resamples: int
 ) -> tuple[float, np.ndarray]:
-    """The mean, and that of each resample of clusters, shape (resamples,).
+    """The mean, and the mean of each resample of clusters, shape (resamples,).
 
-    NaN where none of the counted was drawn, and everywhere of a single cluster.
+    NaN for resamples without a selected value; all NaN for a single cluster.
     """
     import numpy as np
 
     data = np.asarray(values, dtype=float)
-    counted = np.ones(data.shape, bool) if among is None else np.asarray(among, bool)
+    selected = np.ones(data.shape, bool) if among is None else np.asarray(among, bool)
     if data.ndim != 1 or not data.size or np.isnan(data).any() or len(clusters) != data.size:
         raise ValueError(f"{data.size} values, {len(clusters)} clusters: give each value its cluster, and no NaN")
-    if counted.shape != data.shape or not counted.any():
-        raise ValueError(f"{counted.sum()} of {data.size} values are to be counted: count at least one of them")
+    if selected.shape != data.shape or not selected.any():
+        raise ValueError(f"{selected.sum()} of {data.size} values are to be counted: count at least one of them")
     indices = {name: index for index, name in enumerate(dict.fromkeys(clusters))}
     member = np.array([indices[name] for name in clusters])
     if len(indices) < 2:
-        return float(data[counted].mean()), np.full(resamples, math.nan)
-    sums, sizes = np.bincount(member, data * counted), np.bincount(member, counted)
+        return float(data[selected].mean()), np.full(resamples, math.nan)
+    sums, sizes = np.bincount(member, data * selected), np.bincount(member, selected)
     with np.errstate(invalid="ignore"):
-        means = [drawn @ sums / (drawn @ sizes) for drawn in _draws(len(indices), seed, resamples)]
-    return float(data[counted].mean()), np.concatenate(means)
+        means = [counts @ sums / (counts @ sizes) for counts in _draws(len(indices), seed, resamples)]
+    return float(data[selected].mean()), np.concatenate(means)
 
 
 def _draws(clusters: int, seed: int, resamples: int) -> Iterator[np.ndarray]:
-    """How often each cluster is drawn in each resample, as many resamples at a time as memory allows."""
+    """Counts of each cluster in each resample, in batches that fit into memory."""
     import numpy as np
 
     batch = max(1, DRAWN_AT_ONCE // clusters)
@@ -197,7 +197,7 @@ def _draws(clusters: int, seed: int, resamples: int) -> Iterator[np.ndarray]:
         yield random.multinomial(clusters, np.full(clusters, 1 / clusters), size=min(batch, resamples - start))
 
 
-@lru_cache(maxsize=4)  # drawing takes longer than all else, and many numbers are often of the same clusters
+@lru_cache(maxsize=4)  # resampling is the slowest step, and often repeated for the same clusters
 def _drawn(clusters: int, seed: int, resamples: int) -> np.ndarray:
     import numpy as np
 
@@ -227,16 +227,16 @@ def decompose(scores: Sequence[Sequence[float]] | np.ndarray) -> Noise:
     tasks, samples = matrix.shape
     within = float(matrix.var(axis=1, ddof=1).mean())
     between = samples * float(matrix.mean(axis=1).var(ddof=1))
-    # Tasks can come out more alike than chance would have it; a variance is not negative.
+    # Tasks may vary less than chance predicts, which gives a negative estimate; a variance is at least 0.
     task = max(0.0, (between - within) / samples)
-    whole = within + samples * task
-    return Noise(*(math.sqrt(part) for part in (within, task, within / matrix.size, whole / matrix.size)))
+    total = within + samples * task
+    return Noise(*(math.sqrt(part) for part in (within, task, within / matrix.size, total / matrix.size)))
 
 
 def smallest_difference(interval: Interval) -> float:
-    """The smallest true difference that a sample as large as that behind `interval` would have shown.
+    """The minimum detectable effect: the smallest true difference that a sample of this size can show.
 
-    interval: of a difference, at 95 %. The chance of showing it is 80 %, by a two-sided test.
+    interval: of a difference, at 95 %. The power is 80 %, for a two-sided test.
     Source: Bloom 1995, Minimum detectable effects.
     """
     from scipy.stats import norm
@@ -245,9 +245,9 @@ def smallest_difference(interval: Interval) -> float:
 
 
 def holm(p_values: Values) -> list[float]:
-    """The p-values of one family of tests, adjusted so that all of them together err with the stated chance at most.
+    """Holm-adjusted p-values of a family of tests, in the given order. They control the family-wise error rate.
 
-    In the order given. Raises ValueError for what is no p-value.
+    Raises ValueError for values outside [0, 1].
     Source: Holm 1979, A simple sequentially rejective multiple test procedure.
     """
     import numpy as np
@@ -265,7 +265,7 @@ def holm(p_values: Values) -> list[float]:
 def compare(a: Mapping[str, float], b: Mapping[str, float], seed: int = 0) -> Comparison:
     """Compare two runs task by task; a and b map task ids to scores.
 
-    Raises ValueError if a task id is in one run only, or a score is NaN: failed episodes count as 0, not as absent.
+    Raises ValueError if a task id is in one run only, or a score is NaN: failed episodes have to count as 0.
     """
     import numpy as np
 
@@ -292,31 +292,31 @@ def compare(a: Mapping[str, float], b: Mapping[str, float], seed: int = 0) -> Co
 def sign_flip(differences: Values, seed: int = 0, draws: int = RESAMPLES) -> tuple[float, bool]:
     """Two-sided p-value that paired differences, shape (n,), are symmetric about 0, and whether it is exact.
 
-    Exact by enumeration with at most ENUMERATED non-zero differences; else sampled, the observed signs counted
-    as one more draw, so that a p-value is never 0.
+    Exact by enumeration with at most ENUMERATED non-zero differences; else sampled. The observed signs count
+    as one more sample, so that a p-value is never 0.
     Source: Phipson and Smyth 2010, Permutation p-values should never be zero.
     """
     import numpy as np
 
-    moved = np.asarray(differences, dtype=float)
-    moved = moved[moved != 0]
-    # A sum that ties with the observed one up to rounding is as extreme as it.
-    threshold = abs(moved.sum()) - 1e-9 * np.abs(moved).sum()
-    if moved.size <= ENUMERATED:
-        patterns = np.arange(2**moved.size)[:, None] >> np.arange(moved.size) & 1
-        sums = (1 - 2 * patterns) @ moved
+    nonzero = np.asarray(differences, dtype=float)
+    nonzero = nonzero[nonzero != 0]
+    # A sum equal to the observed one up to rounding counts as equally extreme.
+    threshold = abs(nonzero.sum()) - 1e-9 * np.abs(nonzero).sum()
+    if nonzero.size <= ENUMERATED:
+        patterns = np.arange(2**nonzero.size)[:, None] >> np.arange(nonzero.size) & 1
+        sums = (1 - 2 * patterns) @ nonzero
         return float((np.abs(sums) >= threshold).mean()), True
     random, extreme = np.random.default_rng(seed), 0
-    size = max(1, DRAWN_AT_ONCE // moved.size)
+    size = max(1, DRAWN_AT_ONCE // nonzero.size)
     for start in range(0, draws, size):
         count = min(size, draws - start)
-        sums = (1 - 2 * random.integers(0, 2, size=(count, moved.size), dtype=np.int8)) @ moved
+        sums = (1 - 2 * random.integers(0, 2, size=(count, nonzero.size), dtype=np.int8)) @ nonzero
         extreme += int((np.abs(sums) >= threshold).sum())
     return (1 + extreme) / (1 + draws), False
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
-    """Exact two-sided McNemar p-value from the tasks that only the first, and only the second run passed.
+    """Exact two-sided McNemar p-value. only_a, only_b: how many tasks only the first, and only the second run passed.
 
     Source: McNemar 1947; the exact form is a binomial test of a fair coin on the discordant tasks.
     """

@@ -1,12 +1,12 @@
-"""What notebooks and recordings store: tables, figures, reported numbers and per-task scores; and who reads them.
+"""Stored results of notebooks and recordings: tables, figures, reported numbers and per-task scores.
 
     figures/STEM.csv, .pdf, …              tables and figures
-    figures/results/NOTEBOOK.json         the figures that it reported, by name
-    figures/results/NOTEBOOK.scores.csv   one line a task: benchmark, condition, engine, value
-    data/recordings/NAME/scores.csv       the same of a recorded run
+    figures/results/NOTEBOOK.json         the numbers that the notebook reported, by name
+    figures/results/NOTEBOOK.scores.csv   one line per task: benchmark, condition, engine, value
+    data/recordings/NAME/scores.csv       the same for a recorded run
 
-Claims (lab/results/claims.py) rest on these and on nothing else. The committed `figures/` are written by an in-place
-run alone (lab/notebooks/commands.py); whoever changes a parameter or tries other data draws into another folder.
+Claims (lab/results/claims.py) use only these files. The committed `figures/` are written by in-place runs only
+(lab/notebooks/commands.py); runs with other parameters or data write to another folder.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
 COMMITTED = ROOT / "figures"
 Value = float | int | str | bool
-# metric: of which each benchmark has one. role: method, ceiling, or floor (a null model or an agent without skill).
-# data: "official" or "synthetic". run: "replay:NAME" of a recording, else method and condition of the run. value: in
+# metric: one per benchmark. role: method, ceiling, or floor (a null model or another agent without skill).
+# data: "official" or "synthetic". run: "replay:NAME" for a recording, else method and condition of the run. value: in
 # [0, 1] for a rate, else in the metric's own unit.
 COLUMNS = ["benchmark", "condition", "metric", "role", "engine", "evidence", "data", "run", "task", "value"]
 FLOOR, CEILING, METHOD = "floor", "ceiling", "method"
-SUFFIX = ".scores.csv"  # of a notebook's file; a recording's is called so without the dot
+SUFFIX = ".scores.csv"  # of a notebook's score file; a recording's file has this name without the first dot
 
 
 class Reported(NamedTuple):
-    """What a notebook's last run reported.
+    """The numbers that a notebook's last run reported.
 
-    data: of its main numbers. n: how many tasks these rest on. changed: parameters that were not at their defaults
-    ("limit=2"). values: by figure; None where this data cannot give it. other_data: figure -> the data that it is of,
-    where that is not `data`. answers: what its runs came to, in sentences (`Results.answer`).
+    data: of its main numbers. n: number of tasks behind them. changed: parameters with other values than their
+    defaults ("limit=2"). values: figure -> value; None if this data does not give it. other_data: figure -> its data,
+    if it differs from `data`. answers: the results of its runs in sentences (`Results.answer`).
     """
 
     data: str
@@ -53,7 +53,7 @@ class Reported(NamedTuple):
     answers: tuple[str, ...] = ()
 
     def data_of(self, figure: str) -> str:
-        """The data that a figure is of."""
+        """The data behind a figure."""
         return self.other_data.get(figure, self.data)
 
     def __str__(self) -> str:
@@ -61,9 +61,9 @@ class Reported(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One condition of a benchmark as one engine answered it: a side of a paired contrast.
+    """A condition of a benchmark with the engine that answered: one side of a paired contrast.
 
-    benchmark: several, "A, B", stand for the tasks of all of them.
+    benchmark: "A, B" means the tasks of both.
     """
 
     benchmark: str
@@ -72,7 +72,7 @@ class Side(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Per-task scores of one side. values: task -> score. The other fields are those of COLUMNS."""
+    """Per-task scores of a side. values: task -> score. For the other fields see COLUMNS."""
 
     side: Side
     metric: str
@@ -83,19 +83,20 @@ class Scores(NamedTuple):
     values: Mapping[str, float]
 
     def mean(self, tasks: Mapping[str, float]) -> float:
-        """The mean over the given tasks, all of which must be there."""
+        """The mean over the given tasks. Raises KeyError if one has no score."""
         return sum(self.values[task] for task in tasks) / len(tasks)
 
 
 def figures_folder() -> Path:
-    """`LAB_FIGURES` if set (the notebook runner sets it), else `figures/` in the folder of runs; in there, papermill's
-    runs with changed parameters have folders of their own.
+    """The folder for figures: `LAB_FIGURES` if set (by the notebook runner), else `figures/` in the folder of runs.
+
+    A papermill run with changed parameters has its own subfolder there.
     """
     return Path(os.environ.get("LAB_FIGURES") or runs_folder() / "figures" / injected.folder())
 
 
 def path_of(stem: str, suffix: str) -> Path:
-    """The file of a figure; stem may hold folders ("1_sdp/table2"), suffix has its dot.
+    """The path of a figure. stem may contain folders ("1_sdp/table2"); suffix includes its dot.
 
     Raises ValueError if the stem leads out of the folder.
     """
@@ -108,7 +109,7 @@ def path_of(stem: str, suffix: str) -> Path:
 
 
 def write_scores(notebook: str, frames: list[pd.DataFrame]) -> None:
-    """Write a notebook's score file; without frames, remove an earlier one."""
+    """Write a notebook's score file; without frames, delete an existing one."""
     import pandas as pd
 
     path = path_of(f"results/{notebook}", SUFFIX)
@@ -120,7 +121,7 @@ def write_scores(notebook: str, frames: list[pd.DataFrame]) -> None:
 
 
 def reported(notebook: str, folder: Path | None = None) -> Reported | None:
-    """What a notebook's last run reported; None if it did not. folder: of figures, by default where it would now.
+    """The numbers that a notebook's last run reported; None if there are none. folder: default `figures_folder()`.
 
     Raises DamagedFile.
     """
@@ -131,14 +132,14 @@ def reported(notebook: str, folder: Path | None = None) -> Reported | None:
 class Stored:
     """The stored results of all notebooks.
 
-    A notebook's are those of the reader's own run where it ran with its defaults on the same data as the committed one,
-    else the committed ones.
+    For each notebook: the results of the user's own run if it used the defaults and the same data as the committed run,
+    else the committed results.
     """
 
     def __init__(self, folder: str = "committed") -> None:
-        """folder: "committed"; "auto", as the class says; or a folder of figures, whatever it was run on.
+        """folder: "committed"; "auto" for the rule of the class; or a folder of figures, used for all notebooks.
 
-        Raises MissingData for no folder.
+        Raises MissingData if it is no folder.
         """
         if folder not in ("auto", "committed") and not Path(folder).is_dir():
             raise MissingData(f"stored={folder!r} is no folder{hint(folder, ('auto', 'committed'))}; name one, or auto")
@@ -147,17 +148,17 @@ class Stored:
         self._tables: dict[Path, pd.DataFrame] = {}
 
     def folder(self, notebook: str) -> Path:
-        """Where a notebook's results are taken from."""
+        """The folder from which a notebook's results are read."""
         own, committed = reported(notebook, self._own), reported(notebook, COMMITTED)
-        fits = own is not None and committed is not None and _replaces(own, committed)
-        return self._own if self._chosen or fits else COMMITTED
+        replaces = own is not None and committed is not None and _replaces(own, committed)
+        return self._own if self._chosen or replaces else COMMITTED
 
     def report(self, notebook: str) -> Reported | None:
-        """What a notebook reported."""
+        """The numbers that a notebook reported; None if there are none."""
         return reported(notebook, self.folder(notebook))
 
     def rows(self, stem: str, notebook: str) -> pd.DataFrame | None:
-        """A stored table; None where it was not written. Raises DamagedFile."""
+        """A stored table; None if it was not written. Raises DamagedFile."""
         path = self.folder(notebook) / f"{stem}.csv"
         if path not in self._tables and not os.path.lexists(path):
             return None
@@ -167,7 +168,7 @@ class Stored:
 
     @cached_property
     def scores(self) -> Mapping[Side, Scores]:
-        """The per-task scores of all notebooks and recordings; of a side that is stored twice, the larger."""
+        """The per-task scores of all notebooks and recordings. If a side is stored twice, the one with more tasks."""
         folders = {folder / "results" for folder in (self._own, COMMITTED)}
         names = {
             path.relative_to(folder).as_posix().removesuffix(SUFFIX)
@@ -184,41 +185,41 @@ class Stored:
         return largest
 
     def of(self, side: Side) -> Scores | None:
-        """The scores of a side; None where they, or those of one of its benchmarks, are not stored.
+        """The scores of a side; None if they are not stored for all its benchmarks.
 
-        Tasks of several benchmarks are named "A/task".
+        For several benchmarks task ids become "A/task".
         """
         names = side.benchmark.split(", ")
         parts = {name: self.scores.get(side._replace(benchmark=name)) for name in names}
-        found = {name: scores for name, scores in parts.items() if scores}
-        if len(found) < len(names):
+        stored = {name: scores for name, scores in parts.items() if scores}
+        if len(stored) < len(names):
             return None
-        first = next(iter(found.values()))
+        first = next(iter(stored.values()))
         if len(names) == 1:
             return first
-        values = {f"{name}/{task}": value for name, scores in found.items() for task, value in scores.values.items()}
+        values = {f"{name}/{task}": value for name, scores in stored.items() for task, value in scores.values.items()}
         return first._replace(side=side, values=values)
 
     def agents(self, benchmark: str, role: str) -> list[Scores]:
-        """The scores of a role on a benchmark, or on each of several, "A, B"."""
+        """The scores of all agents of a role on a benchmark; for "A, B", of those that are stored on both."""
         first = benchmark.split(", ")[0]
         sides = [side for side, scores in self.scores.items() if side.benchmark == first and scores.role == role]
         return [scores for side in sides if (scores := self.of(side._replace(benchmark=benchmark)))]
 
 
 def _replaces(own: Reported, committed: Reported) -> bool:
-    """Whether a run was made with its defaults on the same data, and has every figure that the committed one has."""
-    lacks = [name for name, value in committed.values.items() if value is not None and own.values.get(name) is None]
-    return own.data == committed.data and not own.changed and not lacks
+    """Whether the user's run used the defaults and the same data, and has all figures of the committed one."""
+    missing = [name for name, value in committed.values.items() if value is not None and own.values.get(name) is None]
+    return own.data == committed.data and not own.changed and not missing
 
 
 def _read_scores(path: Path) -> list[Scores]:
-    """The sides of a score file. Raises DamagedFile."""
+    """The scores in a score file, by side. Raises DamagedFile."""
     return sides_of(read_table(path, COLUMNS, ("value",)))
 
 
 def sides_of(frame: pd.DataFrame) -> list[Scores]:
-    """The sides of a table with the columns of COLUMNS."""
+    """The scores in a table with the columns of COLUMNS, one entry per side and run."""
     keys = [*Side._fields, "metric", "role", "evidence", "data", "run"]
     return [
         Scores(Side(*side), metric, role, evidence, data, run, dict(zip(group["task"], group["value"], strict=True)))

@@ -1,4 +1,4 @@
-"""Results tables: numbers with their intervals and evidence, published beside measured."""
+"""Results tables: numbers with intervals and evidence, published ones next to measured ones."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
     from lab.results.outcomes import Outcomes
 
-# failed, not_measured: of the episodes behind the number (see lab/results/outcomes.py); n counts the failed ones.
-# bound_low, bound_high: the value if all that was not measured had scored lowest, and highest.
+# failed, not_measured: numbers of episodes (see lab/results/outcomes.py); n includes the failed ones.
+# bound_low, bound_high: the value if all episodes that were not measured had the lowest, or the highest score.
 OUTCOMES = ["failed", "not_measured", "bound_low", "bound_high"]
 COLUMNS = ["method", "backbone", "metric", "value", "ci_low", "ci_high", "n", *OUTCOMES, "evidence", "source"]
 NUMBERS = ["value", "ci_low", "ci_high", "n", *OUTCOMES]
-COUNTS = {"n": "n", "failed": "failed", "not measured": "not_measured"}  # for reading -> the column
-NOTE = "note"  # an extra column: what a reader of the value must know, in two or three words
+COUNTS = {"n": "n", "failed": "failed", "not measured": "not_measured"}  # displayed name -> column
+NOTE = "note"  # an extra column: a caveat on the value in two or three words
 COUNTED = ["backbone", "evidence", *COUNTS]
-# How a model's answers were read, in percent: the column -> of `lab.results.outcomes.Readings`.
+# How a model's answers were read, in percent: column -> field of `lab.results.outcomes.Readings`.
 SHARES = {f"{name} %": name for name in ("malformed", "truncated", "repaired")}
 PUBLISHED = ["table", "row_method", "backbone", "metric", "value", "source"]
 EVIDENCE = ("published", "measured", "simulated")
-WITH_WORLD = ", exact world model"  # of a label: the method looks ahead in the world itself, as no agent could
+WITH_WORLD = ", exact world model"  # suffix of a label: the method looks ahead in the world itself, as no agent could
 
 Row = dict[str, Any]
 
@@ -48,12 +48,12 @@ def row(
     interval: tuple[float, float] | None = None, outcomes: Outcomes | None = None,
     bounds: tuple[float, float] | None = None,
 ) -> Row:  # fmt: skip
-    """One checked row of a results table; value, interval and bounds in the metric's own unit.
+    """A validated row of a results table; value, interval and bounds are in the metric's own unit.
 
-    outcomes: how the episodes behind the number came out; where a model was asked, three more columns say in percent
-    how its answers were read.
+    outcomes: of the episodes behind the number; if a model was asked, three more columns state in percent how its
+    answers were read.
 
-    Raises ValueError for an unknown evidence word, and for a number made here without its backbone, n or value.
+    Raises ValueError for an unknown evidence word, and for a number of ours without backbone, n or value.
     """
     if evidence not in EVIDENCE:
         raise ValueError(f"evidence {evidence!r} of {method}, {metric}; choose one of {', '.join(EVIDENCE)}")
@@ -76,7 +76,7 @@ def rate_row(
     method: str, backbone: str, metric: str, passes: int, n: int, evidence: str = "measured", source: str = "this run",
     outcomes: Outcomes | None = None,
 ) -> Row:  # fmt: skip
-    """A rate in percent with its 95 % Wilson interval, and its bounds where episodes were not measured."""
+    """A row with a rate in percent, its 95 % Wilson interval, and bounds if episodes were not measured."""
     from lab.results.statistics import wilson
 
     rate = wilson(passes, n)
@@ -90,9 +90,9 @@ def mean_row(
     method: str, backbone: str, metric: str, values: Sequence[float] | np.ndarray, evidence: str = "measured",
     source: str = "this run", outcomes: Outcomes | None = None, top: float | None = None,
 ) -> Row:  # fmt: skip
-    """The mean of per-task scores, shape (n,), in their unit, with its 95 % bootstrap interval.
+    """A row with the mean of per-task scores, shape (n,), in their unit, and its 95 % bootstrap interval.
 
-    top: the highest score that there can be, if there is one; the bounds need it, and take 0 for the lowest.
+    top: the highest possible score, if there is one; needed for the bounds, which use 0 as the lowest.
     """
     from lab.results.statistics import bootstrap_mean
 
@@ -103,26 +103,26 @@ def mean_row(
 
 
 def table(rows: Iterable[Row]) -> pd.DataFrame:
-    """Rows to a results table: the columns of COLUMNS, numbers as floats, an empty cell as NaN."""
+    """A results table of rows: the columns of COLUMNS and extra ones; numbers as floats, empty cells as NaN."""
     import pandas as pd
 
     rows = list(rows)
     extra = [name for name in dict.fromkeys(name for cells in rows for name in cells) if name not in COLUMNS]
     frame = pd.DataFrame(rows, columns=[*COLUMNS, *extra])
-    # Counts too: numpy has no empty integer, and published rows have no n.
+    # Counts are floats, too: published rows have no n, and numpy has no NaN for integers.
     frame[NUMBERS] = frame[NUMBERS].astype(float)
     return frame
 
 
 def published(name: str, paper: str | None = None) -> pd.DataFrame:
-    """The rows that the papers report under table `name`; every row's evidence is "published".
+    """The rows that the papers report under table `name`, with evidence "published".
 
-    A cell that no source gives has an empty value. An extra column `text` holds the value as the source words it, for
-    what is no plain number ("12-18", "~40%", "25%"); a percentage also has its number in `value`. A rate in percent
-    whose file states its n in a column `n` has a Wilson interval.
-    paper: the file to read (`<paper>_tables.csv`), needed only where two files have a table of that name.
-    Raises MissingData without the files, DamagedFile for one that cannot be read, ValueError for a name that they do
-    not have or that two of them share.
+    A cell that no source reports has an empty value. An extra column `text` has the source's text if it is no plain
+    number ("12-18", "~40%", "25%"); for a percentage `value` has the number, too. A rate in percent has a Wilson
+    interval if the file states n in a column `n`.
+    paper: the file to read (`<paper>_tables.csv`); needed only if two files have a table of that name.
+    Raises MissingData if there are no files, and DamagedFile for an unreadable one.
+    Raises ValueError for an unknown table, or one that is in two files.
     """
     files = {stem: lines[lines["table"] == name] for stem, lines in _published_files(paper).items()}
     having = {stem: lines for stem, lines in files.items() if len(lines)}
@@ -136,7 +136,7 @@ def published(name: str, paper: str | None = None) -> pd.DataFrame:
 
 
 def published_cells(paper: str) -> pd.DataFrame:
-    """Every cell of a paper's file, with the name of its table in the column `table`. Raises as `published` does."""
+    """All cells of a paper's file, with the name of their table in the column `table`. Raises as `published` does."""
     import pandas as pd
 
     lines = pd.concat(_published_files(paper).values(), ignore_index=True)
@@ -144,36 +144,36 @@ def published_cells(paper: str) -> pd.DataFrame:
 
 
 def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 1) -> pd.DataFrame:
-    """Results for reading: a row per method, backbone and evidence, a text column `value [low, high]` per metric.
+    """Results for display: a row per method, backbone and evidence, a text column `value [low, high]` per metric.
 
-    Methods keep their first-seen order, a method's published rows before its measured and simulated ones. The index,
-    "source", says where a row comes from. An empty cell is an en dash. n is a range where metrics of a row were taken
-    over different numbers of tasks. Where episodes were not measured, what the value could be with them stands behind
-    it. Where a model was asked, a column says which shares of its answers were malformed, truncated and repaired.
+    Methods keep their first-seen order; a method's published rows come before its measured and simulated ones. The
+    index, "source", names the origin of a row. An empty cell is an en dash. n is a range if a row's metrics have
+    different numbers of tasks. If episodes were not measured, the bounds of the value follow it. If a model was asked,
+    a column has the shares of malformed, truncated and repaired answers.
     """
     import pandas as pd
 
-    wanted = results[results["metric"].isin(metrics)]
-    methods = {name: index for index, name in enumerate(dict.fromkeys(wanted["method"]))}
-    # dropna=False: published rows often name no backbone, and would vanish.
-    groups = wanted.groupby(["method", "backbone", "evidence"], sort=False, dropna=False)
+    selected = results[results["metric"].isin(metrics)]
+    methods = {name: index for index, name in enumerate(dict.fromkeys(selected["method"]))}
+    # dropna=False keeps published rows, which often have no backbone.
+    groups = selected.groupby(["method", "backbone", "evidence"], sort=False, dropna=False)
     ordered = sorted(groups, key=lambda group: (methods[group[0][0]], EVIDENCE.index(group[0][2])))
     rows = [_display_row(key, cells, metrics, decimals) for key, cells in ordered]
-    read = [ANSWERS] if any(ANSWERS in row for row in rows) else []
-    whole = pd.DataFrame(rows, columns=[SOURCE, "method", *COUNTED, *read, *metrics])
-    return whole.fillna({ANSWERS: EMPTY}).set_index(SOURCE)
+    answers = [ANSWERS] if any(ANSWERS in row for row in rows) else []
+    frame = pd.DataFrame(rows, columns=[SOURCE, "method", *COUNTED, *answers, *metrics])
+    return frame.fillna({ANSWERS: EMPTY}).set_index(SOURCE)
 
 
 def write(
     rows: pd.DataFrame, stem: str, reading: pd.DataFrame | None = None, caption: str = "", decimals: int = 3
 ) -> list[Path]:
-    """Write a table as data and for reading, each file whole or not at all; the index is not written.
+    """Write a table as data and for display; each file is written atomically, without the index. Returns the paths.
 
-    rows: a row a value, numbers as numbers: what `figures/<stem>.csv` and `.parquet` hold, in full, with empty cells
-    empty. Parquet is never committed (lab/notebooks/commands.py): its bytes change with the library that wrote them.
-    reading: what `.md` and `.tex` show, such as a layout; by default a results table with its metrics side by side,
-    and of any other the rows themselves. caption: of the LaTeX table, without its dot; by default the stem's words.
-    decimals: of numbers in `.md` and `.tex`, at most. Raises ValueError for a stem that leads out of the folder.
+    rows: one row per value, in full precision, for `figures/<stem>.csv` and `.parquet`; empty cells stay empty.
+    Parquet is never committed (lab/notebooks/commands.py): its bytes change with the library's version.
+    reading: the layout for `.md` and `.tex`; by default a results table has its metrics side by side, and any other
+    table is written as it is. caption: of the LaTeX table, without the final dot; by default made from the stem.
+    decimals: maximal decimals in `.md` and `.tex`. Raises ValueError for a stem that leads out of the folder.
     """
     import pandas as pd
 
@@ -195,9 +195,9 @@ def write(
 
 
 def spread(cells: Iterable[Row], keys: Sequence[str]) -> pd.DataFrame:
-    """Cells for reading as rows, one for each value of `keys`; its index is "source", as that of `side_by_side`.
+    """Pivot displayed cells to one row for each combination of `keys`; the index is "source", as in `side_by_side`.
 
-    cells: each with its keys, its source (see `counted`) and a value by name. An empty cell is an en dash.
+    cells: dicts with the keys, a source (see `counted`), and name -> value. An empty cell is an en dash.
     """
     import pandas as pd
 
@@ -206,7 +206,7 @@ def spread(cells: Iterable[Row], keys: Sequence[str]) -> pd.DataFrame:
 
 
 def _published_files(paper: str | None) -> dict[str, pd.DataFrame]:
-    """Paper -> the lines of its file."""
+    """Paper -> lines of its file. Raises MissingData if there are no files."""
     files = sorted(published_data().glob(f"{paper or '*'}_tables.csv"))
     if not files:
         raise MissingData(
@@ -231,24 +231,24 @@ def _published_lines(path: Path) -> pd.DataFrame:
             line["n"] != "" and _passes(line) is None for line in lines.to_dict("records")
         ],
     }
-    for fault, wrong in faults.items():
-        if any(wrong):
-            raise damaged(path, fault, line=list(wrong).index(True) + 2)
+    for fault, flags in faults.items():
+        if any(flags):
+            raise damaged(path, fault, line=list(flags).index(True) + 2)
     return lines
 
 
 def _published_row(line: Mapping[str, str]) -> Row:
     text = line["value"].strip()
     number = _number(text)
-    about = (line["row_method"], line["backbone"], line["metric"])
+    labels = (line["row_method"], line["backbone"], line["metric"])
     origin: dict[str, Any] = {"evidence": "published", "source": line["source"]}
     passes = _passes(line)
-    cell = row(*about, number, **origin) if passes is None else rate_row(*about, passes, int(line["n"]), **origin)
+    cell = row(*labels, number, **origin) if passes is None else rate_row(*labels, passes, int(line["n"]), **origin)
     return {**cell, "value": number, "text": text if number is None or text.endswith("%") else ""}
 
 
 def _passes(line: Mapping[str, str]) -> int | None:
-    """How many of a line's n a published rate counts; None where no n is stated, or where no count rounds to it."""
+    """The number of passes out of a line's n that rounds to its published rate; None without n or such a number."""
     value, n = _number(line["value"]), int(line["n"]) if line["n"].isdecimal() else 0
     if not n or value is None:
         return None
@@ -265,19 +265,19 @@ def _number(text: str) -> float | None:
 
 def _display_row(key: tuple[str, str, str], cells: pd.DataFrame, metrics: Sequence[str], decimals: int) -> Row:
     method, backbone, evidence = key
-    of_metric: dict[str, Row] = {}
+    cell_of: dict[str, Row] = {}
     for cell in cells.to_dict("records"):
-        if cell["metric"] in of_metric:
+        if cell["metric"] in cell_of:
             raise ValueError(f"two {evidence} values of {cell['metric']} for {method}, {backbone}; keep one of them")
-        of_metric[cell["metric"]] = cell
-    shown = {metric: _display_cell(of_metric.get(metric), decimals) for metric in metrics}
-    cells_before = {"method": method, "backbone": backbone or EMPTY, "evidence": evidence}
-    known = cells.dropna(subset=[*SHARES]) if {*SHARES} <= {*cells} else cells[:0]
-    if len(known):
-        cells_before[ANSWERS] = ", ".join(f"{known.iloc[0][column]:.1f} {name}" for column, name in SHARES.items())
-    # Where some values were kept and others made here, the row is of this run.
+        cell_of[cell["metric"]] = cell
+    displayed = {metric: _display_cell(cell_of.get(metric), decimals) for metric in metrics}
+    columns = {"method": method, "backbone": backbone or EMPTY, "evidence": evidence}
+    read = cells.dropna(subset=[*SHARES]) if {*SHARES} <= {*cells} else cells[:0]
+    if len(read):
+        columns[ANSWERS] = ", ".join(f"{read.iloc[0][column]:.1f} {name}" for column, name in SHARES.items())
+    # If a row mixes stored values with values of this run, it counts as of this run.
     sources = sorted(map(str, cells[SOURCE]), key=lambda source: not source.startswith(THIS_RUN))
-    return cells_before | {name: span(cells[key]) for name, key in COUNTS.items()} | shown | {SOURCE: sources[0]}
+    return columns | {name: span(cells[key]) for name, key in COUNTS.items()} | displayed | {SOURCE: sources[0]}
 
 
 def _display_cell(cell: Row | None, decimals: int) -> str:
@@ -291,25 +291,25 @@ def _display_cell(cell: Row | None, decimals: int) -> str:
 
 
 def with_interval(cell: Mapping[str, Any], decimals: int) -> str:
-    """A row's value as `value [low, high]`, with its bounds and its note behind it where it has some."""
+    """A row's value as `value [low, high]`, followed by its bounds and its note, if any."""
     value = f"{cell['value']:.{decimals}f}"
     if not math.isnan(cell["ci_low"]):
         value += f" [{cell['ci_low']:.{decimals}f}, {cell['ci_high']:.{decimals}f}]"
     if not math.isnan(cell["bound_low"]):
         value += f" (with all measured: {cell['bound_low']:.{decimals}f} to {cell['bound_high']:.{decimals}f})"
-    # Not `in`: of a row without one, the column's cell is NaN.
+    # Not `in`: rows without a note have NaN in that column.
     return f"{value}, {cell[NOTE]}" if isinstance(cell.get(NOTE), str) and cell[NOTE] else value
 
 
 def counted(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands beside a row's value for reading: source, backbone, evidence, and the counts of its episodes."""
+    """The displayed cells next to a row's value: source, backbone, evidence, and counts of its episodes."""
     counts = {name: EMPTY if math.isnan(cell[key]) else int(cell[key]) for name, key in COUNTS.items()}
     return {name: cell[name] for name in (SOURCE, "backbone", "evidence")} | counts
 
 
 def span(counts: pd.Series) -> str:
-    """Counts for reading: the one that they all are, else the range; an en dash where there are none."""
-    known = sorted({int(count) for count in counts.dropna()})
-    if not known:
+    """Counts for display: a number if all are equal, else their range; an en dash if there are none."""
+    distinct = sorted({int(count) for count in counts.dropna()})
+    if not distinct:
         return EMPTY
-    return str(known[0]) if len(known) == 1 else f"{known[0]}–{known[-1]}"
+    return str(distinct[0]) if len(distinct) == 1 else f"{distinct[0]}–{distinct[-1]}"

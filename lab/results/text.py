@@ -1,7 +1,7 @@
-"""Text of a known width, in inches: drawings that are laid out with it have no overlaps on any machine.
+"""Measure and wrap text by its width in inches, so that drawings have no overlaps on any machine.
 
-Two ways to break text into lines serve two kinds of it: `wrapped` keeps words whole and suits prose, `wrapped_names`
-also breaks within them and suits names. No text raises; what the font cannot draw becomes a box.
+`wrapped` breaks lines between words, for prose; `wrapped_names` also breaks within words, for names. No text raises an
+error; characters that the font lacks become boxes.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
 
-FAMILY = "DejaVu Sans"  # comes with matplotlib, so that widths are the same everywhere; `plots.style` sets it
-POINTS = 72.0  # an inch
-HINTED = 1.05  # at few dots an inch, letters are drawn a little wider than they are
-LONGEST = 500  # characters of a name that are looked at; boxes hold fewer
-EVENER = (0.6, 0.7, 0.8, 0.9)  # parts of the room that are tried, so that lines come out of like width
-PIECES = re.compile(r"\s*(?:[^\s/_-]+[/_-]*|[/_-]+)")  # a line may end after these; names are often one long word
+FAMILY = "DejaVu Sans"  # bundled with matplotlib, so that widths are the same everywhere; `plots.style` sets it
+POINTS = 72.0  # per inch
+HINTED = 1.05  # at low resolution, hinting makes letters slightly wider than measured
+LONGEST = 500  # characters of a name that are measured; boxes have room for fewer
+EVENER = (0.6, 0.7, 0.8, 0.9)  # shares of the room to try, so that lines have similar widths
+PIECES = re.compile(r"\s*(?:[^\s/_-]+[/_-]*|[/_-]+)")  # a line may end after each; names are often one long word
 
 Measure = Callable[[str], float]
 
 
 class Flag(NamedTuple):
-    """A text beside a pole, in inches. x: of the pole. bottom: above the axes. lines: from top to bottom."""
+    """A text next to a pole, in inches. x: of the pole. bottom: height above the axes. lines: from top to bottom."""
 
     x: float
     bottom: float
@@ -38,7 +38,7 @@ class Flag(NamedTuple):
 
 @cache
 def width(text: str, size: float, bold: bool = False) -> float:
-    """How wide a text is, in inches. size: in points."""
+    """The width of a text in inches. size: in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -47,16 +47,16 @@ def width(text: str, size: float, bold: bool = False) -> float:
 
 
 def most_width(text: str, size: float) -> float:
-    """The width of a drawable text without kerning, in inches: mostly a little more; a character is measured once.
+    """The width of a drawable text without kerning, in inches: mostly a little more than `width`, but faster.
 
-    Not `width`: figures were laid out with this, and would come out with other bytes.
+    Do not replace by `width`: figures whose layout uses this would change.
     """
     return sum(map(_advance, text)) * size * HINTED / POINTS
 
 
 @cache
 def _advance(character: str) -> float:
-    """From a character to the next, in sizes of the font."""
+    """The advance width of a character, in font sizes."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -65,12 +65,12 @@ def _advance(character: str) -> float:
 
 
 def drawable(text: str) -> str:
-    """On one line, with a box for what the font has no glyph of, such as emoji."""
+    """The text on one line, with boxes for characters that the font lacks, such as emoji."""
     return " ".join(_plain(text).split())
 
 
 def fitted(text: str, room: float, size: float, bold: bool = False) -> str:
-    """The text on one line, cut with an ellipsis where it is wider than `room` inches."""
+    """The text on one line, truncated with an ellipsis if it is wider than `room` inches."""
     line = drawable(text)
     if width(line, size, bold) <= room:
         return line
@@ -78,7 +78,7 @@ def fitted(text: str, room: float, size: float, bold: bool = False) -> str:
 
 
 def wrapped(text: str, room: float, size: float, lines: int) -> list[str]:
-    """The text on at most `lines` lines of `room` inches, of like width, broken between words; what is more is cut."""
+    """The text on at most `lines` lines of `room` inches and similar width, broken between words, else truncated."""
     words = [" " + word for word in drawable(text).split()]
     needed = min(lines, ceil(width(_plain(text), size) / room))
 
@@ -86,18 +86,18 @@ def wrapped(text: str, room: float, size: float, lines: int) -> list[str]:
         return width(line, size)
 
     for part in (*EVENER, 1.0):
-        broken = _filled(words, part * room, measured)
-        if len(broken) <= needed and all(measured(line) <= room for line in broken):
-            return broken
-    broken = _filled(words, room, measured)
-    kept = [*broken[: lines - 1], " ".join(broken[lines - 1 :])]
-    return [fitted(line, room, size) for line in kept if line]
+        candidate = _filled(words, part * room, measured)
+        if len(candidate) <= needed and all(measured(line) <= room for line in candidate):
+            return candidate
+    candidate = _filled(words, room, measured)
+    merged = [*candidate[: lines - 1], " ".join(candidate[lines - 1 :])]
+    return [fitted(line, room, size) for line in merged if line]
 
 
 def wrapped_names(text: str, room: float, size: float, most: int) -> tuple[str, ...]:
-    """At most `most` lines of `room` inches, of like width, also broken after hyphens, slashes and underscores.
+    """At most `most` lines of `room` inches and similar width, also broken after hyphens, slashes and underscores.
 
-    A word without any that is wider than a line is broken where the line is full. What is more is cut.
+    A longer word without any of these is broken where the line is full. The rest is truncated.
     """
 
     def measured(line: str) -> float:
@@ -116,7 +116,7 @@ def wrapped_names(text: str, room: float, size: float, most: int) -> tuple[str, 
 
 
 def _filled(pieces: Sequence[str], room: float, measured: Measure) -> list[str]:
-    """Lines each as full as they can be; a piece that is wider than the room has one of its own."""
+    """Fill lines greedily; a piece that is wider than `room` gets its own line."""
     lines = [""]
     for piece in pieces:
         if measured((lines[-1] + piece).strip()) <= room:
@@ -127,16 +127,16 @@ def _filled(pieces: Sequence[str], room: float, measured: Measure) -> list[str]:
 
 
 def _fitting(piece: str, room: float, measured: Measure) -> Iterator[str]:
-    """The piece, in parts that each have room on a line of their own; one character always has."""
+    """Split a piece into parts that fit on a line; a single character always counts as fitting."""
     while measured(piece.strip()) > room and len(piece) > 1:
-        fits = next(n for n in range(len(piece) - 1, 0, -1) if n == 1 or measured(piece[:n].strip()) <= room)
-        yield piece[:fits]
-        piece = piece[fits:]
+        length = next(n for n in range(len(piece) - 1, 0, -1) if n == 1 or measured(piece[:n].strip()) <= room)
+        yield piece[:length]
+        piece = piece[length:]
     yield piece
 
 
 def _cut(line: str, below: int, room: float, measured: Measure) -> str:
-    """As much of the line as has room with an ellipsis, fewer than `below` characters; by bisection."""
+    """The longest start of the line, shorter than `below` characters, that fits with an ellipsis; by bisection."""
     low, high = 0, below
     while high - low > 1:
         middle = (low + high) // 2
@@ -145,7 +145,7 @@ def _cut(line: str, below: int, room: float, measured: Measure) -> str:
 
 
 def flags(texts: Sequence[tuple[float, Sequence[str]]], size: float, gap: float = 0.06) -> list[Flag]:
-    """Flags to the right of poles at x (ascending), as low as they can be: none covers another, or another's pole."""
+    """Place flags to the right of poles at x (ascending), as low as possible, so that none covers a flag or a pole."""
     placed: list[tuple[Flag, float]] = []
     for x, lines in reversed(texts):
         right = x + gap + max(width(line, size) for line in lines)
@@ -156,12 +156,12 @@ def flags(texts: Sequence[tuple[float, Sequence[str]]], size: float, gap: float 
 
 
 def write(axes: Axes, x: float, y: float, text: str, size: float, **options: Any) -> Text:
-    """A text as it stands: prices have dollar signs, which would otherwise start a formula."""
+    """Draw a text without formulas: dollar signs of prices would start one."""
     return axes.text(x, y, _plain(text), fontsize=size, parse_math=False, **options)
 
 
 def _plain(text: str) -> str:
-    """Control characters as escapes, white space as blanks, and a box for what the font has no glyph of."""
+    """Escape control characters, replace white space by blanks, and characters that the font lacks by boxes."""
     known = _glyphs()
     return "".join((c if ord(c) in known else "□") if c.isprintable() else " " for c in visible(text))
 
@@ -174,6 +174,6 @@ def _glyphs() -> frozenset[int]:
 
 
 def shortened(text: str, width: int) -> str:
-    """The text on one line, cut at `width` characters with an ellipsis."""
+    """The text on one line, truncated to `width` characters with an ellipsis."""
     line = visible(" ".join(text.split()))
     return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"

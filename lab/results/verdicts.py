@@ -1,14 +1,14 @@
-"""Verdicts of single numbers and comparisons; `lab/results/claims.py` has those of claims.
+"""Verdicts on single numbers and comparisons; `lab/results/claims.py` has the verdicts on claims.
 
 A *value* verdict is for a number that needs no model:
 
-    REPRODUCED   its 95 % interval lies within the margin about the published value: equivalent by two one-sided tests,
+    REPRODUCED   its 95 % interval lies within the margin around the published value: equivalent by two one-sided tests,
                  each at 2.5 %
-    DIFFERENT    it does not, and it leaves the published value out
-    TOO SMALL    neither; the detail has the smallest difference that n could have shown
+    DIFFERENT    not reproduced, and the interval excludes the published value
+    TOO SMALL    neither; the detail states the smallest difference that n tasks could have shown
 
-A *direction* verdict is for a real model's paired contrast. The published value is taken as printed: how far it would
-itself move with other tasks is known of no paper here.
+A *direction* verdict is for a real model's paired contrast. The published value is taken as exact: no paper here
+reports how much its value varies between samples of tasks.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from lab.results.statistics import Comparison, Interval, smallest_difference
 
 REPRODUCED, DIFFERENT, TOO_SMALL = "REPRODUCED", "DIFFERENT", "TOO SMALL"
 AGREES, OPPOSES = "AGREES", "OPPOSES"
-LEVEL = 0.05  # of every test
+LEVEL = 0.05  # significance level of all tests
 
-FEWEST = 6  # of tasks that differ: with five, all in one direction, an exact paired test still has p = .0625
+FEWEST = 6  # tasks that have to differ: with five, all in one direction, an exact paired test still has p = .0625
 
 
 class Verdict(NamedTuple):
-    """A word of the above, and the numbers that it rests on."""
+    """One of the words above, and the numbers behind it."""
 
     word: str
     detail: str = ""
@@ -35,13 +35,13 @@ class Verdict(NamedTuple):
 
 
 def value_verdict(published: float, here: Interval, margin: float, n: int) -> Verdict:
-    """Whether a published value came out. All numbers but n in one unit.
+    """Verdict on whether a published value was reproduced. All numbers except n have the same unit.
 
-    here: the value with its 95 % interval. n: tasks behind it.
+    here: our value with its 95 % interval. margin: within which values count as equal. n: number of tasks.
     """
     difference = Interval(*(end - published for end in here))
     detail = f"difference {signed(difference)}, margin {margin:g}"
-    # A margin written in decimals should include the value just at its edge.
+    # A tolerance for rounding, so that a value exactly at the margin is inside.
     edge = margin + 1e-9 * max(1.0, abs(published))
     if n < FEWEST:
         return Verdict(TOO_SMALL, f"n = {n}, fewer than {FEWEST}; {detail}")
@@ -53,16 +53,17 @@ def value_verdict(published: float, here: Interval, margin: float, n: int) -> Ve
 
 
 def count_verdict(published: object, here: object) -> Verdict:
-    """Whether a count, a fact or a text came out, which has no sampling error: it is the same or it is not."""
+    """Verdict on a count, a fact or a text, which has no sampling error: REPRODUCED if equal, else DIFFERENT."""
     return (
         Verdict(REPRODUCED, f"{here}") if here == published else Verdict(DIFFERENT, f"{here} here, {published} there")
     )
 
 
 def direction_verdict(result: Comparison, claimed: Literal[1, -1], p: float, least: int = FEWEST) -> Verdict:
-    """Whether a paired contrast points where the paper says.
+    """Verdict on whether a paired contrast has the direction that the paper claims.
 
-    claimed: the sign of "first less second". p: the contrast's own, or Holm's. least: fewer tasks state no direction.
+    claimed: sign of first minus second. p: of the contrast, possibly Holm-adjusted. least: with fewer tasks the
+    verdict is TOO SMALL.
     """
     detail = f"difference {signed(result.difference)}, n = {result.n}, p = {p:.2g}"
     if result.n < least:
