@@ -1,1 +1,1 @@
-"""The notebook runner: validated parameters, one process a notebook, reproducible outputs."""
+"""The notebook runner: validated parameters, one process per notebook, reproducible outputs."""

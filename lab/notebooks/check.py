@@ -1,4 +1,4 @@
-"""Checks of committed notebooks: their form, and whether their outputs are stale."""
+"""Checks of committed notebooks: faults of form and stale outputs."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from lab.results.stored import COMMITTED, reported
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-# A notebook shows and the library works: what is longer belongs into a package, where tests reach it.
+# Notebooks only display results: longer code belongs in a package, where it can be tested.
 MOST_DEFS = 2
 MOST_LINES = 120
-# Cells whose tag begins so are what a reader would write, a world of her own say: each such tag has a limit of its own,
-# and may define what it likes.
+# Prefix of the tags of cells with code that a user would write, such as a new world. Each such tag has its own limit of
+# lines, and none of definitions.
 YOURS = "yours"
 MOST_YOURS = 60
 PANDAS = 'class="dataframe"'
@@ -32,7 +32,7 @@ SHOWN_LINES = 8
 
 
 class Finding(NamedTuple):
-    """The faults of one notebook, none if empty, and a remark on what could not be compared."""
+    """The faults of a notebook, and a remark if its outputs could not be compared."""
 
     notebook: str
     faults: list[str]
@@ -42,7 +42,7 @@ class Finding(NamedTuple):
 def check(notebooks: Sequence[Path], side_by_side: int = 2, timeout: float | None = None) -> list[Finding]:
     """Check the form of every notebook, and compare its committed outputs with those of a re-run.
 
-    Each notebook is executed with its defaults into a temporary folder; the checkout stays as it is.
+    Each notebook is executed with its defaults in a temporary folder; the checkout is not changed.
     """
     listed = {entry.notebook for entry in expected.expectations()}
     with scratch_folder("lab-check-") as folder:
@@ -53,7 +53,7 @@ def check(notebooks: Sequence[Path], side_by_side: int = 2, timeout: float | Non
 
 
 def form(notebook: NotebookNode, name: str) -> list[str]:
-    """The faults in a notebook's form."""
+    """The faults of a notebook's form, a sentence each."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     yours = sorted({tag for cell in code for tag in tags(cell) if tag.startswith(YOURS)})
     ours = [cell for cell in code if not {*yours} & {*tags(cell)}]
@@ -76,22 +76,22 @@ def form(notebook: NotebookNode, name: str) -> list[str]:
 
 
 def lines_of(cells: Iterable[NotebookNode]) -> int:
-    """Lines of code, without blank ones and comments."""
+    """The number of lines of code, without blank lines and comments."""
     lines = (line.strip() for cell in cells for line in cell.source.splitlines())
     return sum(bool(line) and not line.startswith("#") for line in lines)
 
 
 def stale_cells(committed: NotebookNode, executed: NotebookNode) -> list[str]:
-    """The first cell that differs from a re-run's, with the differing lines; empty if none does."""
+    """A fault for the first cell that differs from its re-run, with the differing lines; empty if none differs."""
     if len(committed.cells) != len(executed.cells):
         return ["has another number of cells than its re-run; execute it with: make notebooks"]
-    # Normalised again, also the committed one: it may come from an earlier version of these rules.
+    # Normalise both: the committed one may have been normalised by earlier rules.
     old, new = (normalise(notebook).cells for notebook in (committed, executed))
     for number, (left, right) in enumerate(zip(old, new, strict=True), start=1):
         if left != right:
             changes = difflib.unified_diff(_lines(left), _lines(right), "committed", "re-run", lineterm="", n=0)
-            shown = [f"    {line[:160]}" for line in changes if not line.startswith("@@")]
-            differing = "\n".join(shown[: SHOWN_LINES + 2])
+            diff = [f"    {line[:160]}" for line in changes if not line.startswith("@@")]
+            differing = "\n".join(diff[: SHOWN_LINES + 2])
             return [f"is stale at cell {number}; execute it with: make notebooks\n{differing}"]
     return []
 
@@ -103,7 +103,7 @@ def _finding(job: Job, failure: str, figures: Path, listed: Collection[str]) -> 
         faults.append(f"has no number in expected.yaml; accept what it shows: {expected.COMMAND} {job.name}")
     if failure:
         return Finding(job.name, [*faults, failure])
-    # A clone without the official data cannot repeat what was computed on it.
+    # A clone without the official data cannot repeat results on it.
     before, now = reported(job.name, COMMITTED), reported(job.name, figures)
     if before and now and before.data != now.data:
         return Finding(
@@ -121,9 +121,9 @@ def _definitions(source: str) -> int:
 
 
 def _parameter_faults(notebook: NotebookNode, name: str) -> Iterator[str]:
-    marked = [cell for cell in notebook.cells if "parameters" in tags(cell)]
-    if len(marked) != 1:
-        yield f"has {len(marked)} cells tagged 'parameters'; tag the one that holds them"
+    tagged = [cell for cell in notebook.cells if "parameters" in tags(cell)]
+    if len(tagged) != 1:
+        yield f"has {len(tagged)} cells tagged 'parameters'; tag the one that holds them"
     if any("injected-parameters" in tags(cell) for cell in notebook.cells):
         yield "holds a cell of injected parameters; execute it with its defaults: make notebooks"
     try:

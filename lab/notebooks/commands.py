@@ -1,4 +1,4 @@
-"""The commands on notebooks: what `python -m lab run`, `record`, `check` and others do with parsed arguments."""
+"""Commands on notebooks: `python -m lab run`, `record`, `check` and others, after their arguments are parsed."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from lab.notebooks.parameters import check_engines, chosen, declared, resolve
 from lab.results import stored
 from lab.runs import budget, recordings
 
-MOST_CPU = 45  # seconds that a notebook's defaults may cost on synthetic data; three times that is OFF
+MOST_CPU = 45  # limit in CPU-seconds for a notebook's defaults on synthetic data; three times as much is OFF
 
 
 def run(
     names: Sequence[str], given: Sequence[tuple[str, str]] = (), out: Path | None = None, in_place: bool = False,
     side_by_side: int = 2, timeout: float | None = None,
 ) -> int:  # fmt: skip
-    """Execute notebooks, by default all, and compare their numbers with expected.yaml; 0 if all came out, else 1.
+    """Execute notebooks, by default all, and compare their numbers with expected.yaml. Returns 0 if all agree, else 1.
 
-    given: (parameter, text) pairs for all of them. out: folder for the executed copies and, under it, their figures; by
-    default TRIALS, of changed parameters a folder in it that is named after them.
-    in_place: refresh the committed notebooks and `figures/` instead; only with the default parameters, and only where
-    the data is what the committed ones are of.
-    Raises NotebookError, before anything runs, for a wrong name, parameter, value or folder.
+    given: (parameter, text) pairs for all notebooks. out: folder for the executed copies and their figures; by default
+    TRIALS, or with changed parameters a subfolder named after them.
+    in_place: refresh the committed notebooks and `figures/` instead; only with default parameters and the data of the
+    committed ones.
+    Raises NotebookError before execution for a wrong name, parameter, value or folder.
     """
-    expected.expectations()  # a list that could judge nothing is told before anything runs
+    expected.expectations()  # raises for an invalid file before anything runs
     if in_place and (given or out):
         raise NotebookError("--in-place refreshes the committed notebooks with their defaults; drop -p and --out")
     notebooks = locate(names) or committed()
@@ -51,99 +51,98 @@ def run(
     except OSError as error:
         raise NotebookError(f"--out {out} can be no folder ({error.strerror}); name another") from None
     if in_place:
-        # The scoreboard reads the committed figures, so the others are put in place before it starts.
+        # The scoreboard reads the committed figures, so it runs after the others have been copied there.
         rounds = [[path for path in notebooks if (name_of(path) == LAST) is last] for last in (False, True)]
         return max((_refresh(paths, side_by_side, timeout) for paths in rounds if paths), default=0)
-    if names:  # among all of them some have an engine that not every machine has
+    if names:  # not for all notebooks: some need an engine that this machine may lack
         check_engines(engine for path in notebooks for engine in _engines(path, given).values())
-    drawn = stored.figures_folder() if os.environ.get("LAB_FIGURES") else out / "figures"
-    jobs = [Job(path, out / f"{name_of(path)}.ipynb", values, drawn) for path in notebooks]
-    for job in jobs:  # else a figure that is reported no more would pass with the number of an earlier run
-        (drawn / "results" / f"{job.name}.json").unlink(missing_ok=True)
-    return _conclude(execute(jobs, side_by_side, timeout), out, drawn, summed_up=bool(names))
+    figures = stored.figures_folder() if os.environ.get("LAB_FIGURES") else out / "figures"
+    jobs = [Job(path, out / f"{name_of(path)}.ipynb", values, figures) for path in notebooks]
+    for job in jobs:  # otherwise a figure that is no longer reported would pass with its number from an earlier run
+        (figures / "results" / f"{job.name}.json").unlink(missing_ok=True)
+    return _conclude(execute(jobs, side_by_side, timeout), out, figures, summed_up=bool(names))
 
 
 def record(
     notebook: str, given: Sequence[tuple[str, str]], name: str | None, calls: int | None, minutes: float | None,
     reuse: Sequence[str] = (),
 ) -> int:  # fmt: skip
-    """Execute a notebook on a real model and let it save a recording; 0 if it did, else 1.
+    """Execute a notebook on a real model and let it save a recording. Returns 0 if it did, else 1.
 
-    reuse: recordings whose answers are taken where the same is asked of the same model. After its budget is spent,
-    Ctrl-C or a fault, the same call resumes: the run folder keeps the finished episodes, the cache the answers; where
-    these are gone, an unfinished recording has them. Raises NotebookError unless some engine of the notebook is a
-    model, and MissingRun for no recording.
+    reuse: recordings whose answers are reused for the same requests to the same model. After a spent budget, Ctrl-C or
+    a fault, the same call resumes: finished episodes are in the run folder, answers in the cache, or else in the
+    unfinished recording. Raises NotebookError if no engine of the notebook is a model, and MissingRun for an unknown
+    recording in `reuse`.
     """
     (path,) = locate([notebook])
     engines = _engines(path, given)
     models = [engine for engine in engines.values() if not engine.kinds.isdisjoint(MODELS)]
     if not models:
-        told = ", ".join(f"{one}={str(engine)!r}" for one, engine in engines.items())
-        told, first = told or "it has no parameter for an engine", next(iter(engines), "engine")
-        raise NotebookError(f"{notebook} runs no model: {told}; record one with -p {first} local, or a model's name")
-    whole, others = split(str(models[0]))
-    parts = [_word(whole), *(part for operator in sorted(others) for part in (operator, _word(others[operator])))]
+        message = ", ".join(f"{parameter}={str(engine)!r}" for parameter, engine in engines.items())
+        message, first = message or "it has no parameter for an engine", next(iter(engines), "engine")
+        raise NotebookError(f"{notebook} runs no model: {message}; record one with -p {first} local, or a model's name")
+    default, others = split(str(models[0]))
+    parts = [_word(default), *(part for operator in sorted(others) for part in (operator, _word(others[operator])))]
     title = name or "-".join([Path(notebook).stem, *parts])
-    # By the environment, since it is the notebook's kernel, a process of its own, that plays and saves.
+    # Passed by the environment, since the notebook's kernel, another process, plays and saves.
     os.environ |= {RECORDING: title, budget.VARIABLE: json.dumps({"calls": calls, "minutes": minutes})}
-    for told in filter(None, (recordings.resume(title), *map(recordings.reuse, reuse))):
-        print(told, flush=True)
-    made, since = recordings_folder() / title / recordings.MANIFEST, time.time()
+    for message in filter(None, (recordings.resume(title), *map(recordings.reuse, reuse))):
+        print(message, flush=True)
+    manifest, since = recordings_folder() / title / recordings.MANIFEST, time.time()
     failed = run([notebook], given, TRIALS / "recordings" / title, side_by_side=1)
-    # An earlier recording of the same name may lie there: only a manifest written since counts.
-    if not made.exists() or made.stat().st_mtime < since:
+    # There may be an earlier recording of this name: only a manifest written by this call counts.
+    if not manifest.exists() or manifest.stat().st_mtime < since:
         print(f"{notebook} saved no recording{' since it failed' if failed else ': none of its cells does'}")
         return 1
-    print(f"recording: {shown(made.parent)}; serve it with engine replay:{title}")
+    print(f"recording: {shown(manifest.parent)}; serve it with engine replay:{title}")
     return failed
 
 
 def _word(text: str) -> str:
-    """An engine in a recording's name: without its options; a local model's with OPENVINO, as its label has it."""
+    """An engine's text in a recording's name: without options; for a local model with OPENVINO, as in its label."""
     engine, word = parse(text), "".join(c if c.isalnum() or c in ".-" else "-" for c in text.partition("?")[0])
     return f"{word}-{OPENVINO}" if engine.kind == "local" else word
 
 
 def expect(names: Sequence[str], source: Path | None = None) -> int:
-    """Accept what notebooks reported as the numbers to expect; 0.
+    """Accept the numbers that notebooks reported as the expected ones. Returns 0.
 
     names: notebooks; by default all that reported. source: the folder of their figures, by default that of
-    `make reproduce`. Raises NotebookError for one that did not run there with its defaults.
+    `make reproduce`. Raises NotebookError for a notebook that did not run there with its defaults.
     """
-    drawn = source or TRIALS / "figures"
-    notebooks = locate(names) or [path for path in committed() if stored.reported(name_of(path), drawn)]
-    print("\n".join(expected.accept(map(name_of, notebooks), drawn)))
+    figures = source or TRIALS / "figures"
+    notebooks = locate(names) or [path for path in committed() if stored.reported(name_of(path), figures)]
+    print("\n".join(expected.accept(map(name_of, notebooks), figures)))
     return 0
 
 
 def explore(options: Sequence[str] = ()) -> NoReturn:
-    """Open the tour in JupyterLab, on copies of the committed notebooks, which may be changed at will; this process
-    becomes it.
+    """Open the tour in JupyterLab, on copies of the committed notebooks that the user may change.
 
-    options: passed to JupyterLab.
+    Does not return: JupyterLab replaces this process. options: passed to JupyterLab.
     """
     folder = copies()
     print(f"Your copies of the notebooks are in {shown(folder)}; change what you like", flush=True)
-    ours = ["--LabApp.default_url=/lab/tree/0_tour.ipynb", "--LabApp.news_url=None"]
+    settings = ["--LabApp.default_url=/lab/tree/0_tour.ipynb", "--LabApp.news_url=None"]
     if os.geteuid() == 0:  # as in a container
         what = "who has the token in its address can run any command on this machine as root"
         print(f"You are root, so JupyterLab starts with --allow-root: {what}", flush=True)
-        ours.append("--allow-root")
-    # First on the path, as the runner has it: the code of this checkout, whichever is installed.
+        settings.append("--allow-root")
+    # First on the path, as in the runner: use the code of this checkout, even if another one is installed.
     packages = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *ours, *options]
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *settings, *options]
     os.execve(sys.executable, command, os.environ | {"PYTHONPATH": packages})
 
 
 def copies() -> Path:
     """The folder with a user's copies of the committed notebooks.
 
-    A copy that was not changed follows the committed notebook; one that was stays as its user left it.
+    Unchanged copies are updated to the committed notebook; changed ones are left as they are.
     """
     folder = runs_folder() / "copies"
     for path in committed():
         copy = folder / path.relative_to(FOLDER)
-        origin = copy.with_name(f".{copy.name}.origin")  # what the copy was when it was made
+        origin = copy.with_name(f".{copy.name}.origin")  # the copy's original content
         source = path.read_bytes()
         if copy.exists() and (not origin.exists() or copy.read_bytes() != origin.read_bytes()):
             if origin.exists() and origin.read_bytes() != source:
@@ -157,10 +156,13 @@ def copies() -> Path:
 
 
 def check(names: Sequence[str], side_by_side: int = 2, timeout: float | None = None) -> int:
-    """Say which claims lack their rows, and which committed notebooks are out of form or stale; 0 if none is."""
+    """Report claims without valid rows, and committed notebooks with faults of form or stale outputs.
+
+    Returns 0 if there are none, else 1.
+    """
     from lab.notebooks.check import check as look
 
-    if faults := register.faults():  # cheap, and told before hours of notebooks
+    if faults := register.faults():  # cheap, so checked before notebooks run for hours
         print("\n".join(map(visible, faults)))
         print(f"{len(faults)} claims fail: make the recording or row again, or withdraw the claim in data/claims")
         return 1
@@ -168,13 +170,13 @@ def check(names: Sequence[str], side_by_side: int = 2, timeout: float | None = N
     for finding in findings:
         for line in [*finding.faults, *([finding.remark] if finding.remark else [])]:
             print(f"{finding.notebook}: {line}")
-    wrong = sum(bool(finding.faults) for finding in findings)
-    print(f"{len(findings)} notebooks checked, {wrong} to repair")
-    return int(wrong > 0)
+    faulty = sum(bool(finding.faults) for finding in findings)
+    print(f"{len(findings)} notebooks checked, {faulty} to repair")
+    return int(faulty > 0)
 
 
 def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, Engine]:
-    """The engines that a notebook's parameters choose: the values given, else the defaults."""
+    """The engines that a notebook's parameters select: from the given values, else from the defaults."""
     parameters = declared(read(path), name_of(path))
     return chosen(
         parameters, {name: parameter.default for name, parameter in parameters.items()} | resolve([path], given)
@@ -182,19 +184,23 @@ def _engines(path: Path, given: Sequence[tuple[str, str]]) -> dict[str, Engine]:
 
 
 def _changed(notebooks: Sequence[Path], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that are not the default of one of the notebooks at least."""
+    """The values that differ from the default of at least one notebook."""
     defaults = [declared(read(path), name_of(path)) for path in notebooks] if values else []
-    return {name: value for name, value in values.items() if any(value != own[name].default for own in defaults)}
+    return {
+        name: value
+        for name, value in values.items()
+        if any(value != parameters[name].default for parameters in defaults)
+    }
 
 
 def _refresh(notebooks: Sequence[Path], side_by_side: int, timeout: float | None) -> int:
-    """Execute notebooks apart, and put in place of the committed ones those that succeeded on the data of these."""
-    apart = TRIALS / "in_place"
+    """Execute notebooks in another folder, and replace the committed ones by those that succeeded on the same data."""
+    folder = TRIALS / "in_place"
     jobs = [
-        Job(path, apart / f"{name_of(path)}.ipynb", figures=apart / "figures" / name_of(path)) for path in notebooks
+        Job(path, folder / f"{name_of(path)}.ipynb", figures=folder / "figures" / name_of(path)) for path in notebooks
     ]
-    for path in notebooks:  # each one's own: others may be refreshed beside
-        shutil.rmtree(apart / "figures" / name_of(path), ignore_errors=True)
+    for path in notebooks:  # only their own folders: another process may refresh other notebooks
+        shutil.rmtree(folder / "figures" / name_of(path), ignore_errors=True)
     outcomes = []
     for outcome in execute(jobs, side_by_side, timeout):
         before, now = (stored.reported(outcome.job.name, at) for at in (stored.COMMITTED, outcome.job.figures))
@@ -203,21 +209,21 @@ def _refresh(notebooks: Sequence[Path], side_by_side: int, timeout: float | None
             outcome = outcome._replace(failure=why)
         outcomes.append(outcome)
     status = _conclude(outcomes, FOLDER, stored.COMMITTED)
-    # At the end, and only what succeeded: a failing notebook keeps its last good outputs.
+    # Copy at the end, and only successful ones: a failing notebook keeps its last good outputs.
     for job in (outcome.job for outcome in outcomes if not outcome.failure):
-        drawn = apart / "figures" / job.name
-        # Parquet's bytes change with the library that wrote them, and git shows no difference: the CSV has the same.
-        for path in (path for path in drawn.rglob("*") if path.is_file() and path.suffix != ".parquet"):
-            write_atomically(stored.COMMITTED / path.relative_to(drawn), path.read_bytes())
+        source = folder / "figures" / job.name
+        # No Parquet: its bytes change with the library's version, and git cannot show differences. The CSV has it all.
+        for path in (path for path in source.rglob("*") if path.is_file() and path.suffix != ".parquet"):
+            write_atomically(stored.COMMITTED / path.relative_to(source), path.read_bytes())
         write_atomically(job.source, job.output.read_bytes())
-    front_page.refresh([job.source for job in jobs])  # which were computed before these results were in place
+    front_page.refresh([job.source for job in jobs])  # their answer boxes were computed from the earlier results
     return status
 
 
 def _conclude(outcomes: Sequence[Outcome], out: Path, drawn: Path, summed_up: bool = False) -> int:
-    """Print how every notebook and every expected figure came out, and the exit status they make.
+    """Print the result of each notebook and of each expected figure. Returns the exit status.
 
-    summed_up: end with what the notebooks reported.
+    summed_up: also print what the notebooks reported.
     """
     rows = [
         (job.name, "FAILED" if failure else "ok", f"{seconds:.1f}", f"{cpu:.1f}")
@@ -226,22 +232,22 @@ def _conclude(outcomes: Sequence[Outcome], out: Path, drawn: Path, summed_up: bo
     print(aligned([("notebook", "result", "seconds", "CPU-seconds"), *rows]))
     for job, failure, *_ in outcomes:
         if failure:
-            kept = f"; kept up to there in {shown(job.failed)}" if job.failed.exists() else ""
-            print(visible(f"{job.name}: {failure}{kept}"))
+            hint = f"; kept up to there in {shown(job.failed)}" if job.failed.exists() else ""
+            print(visible(f"{job.name}: {failure}{hint}"))
     failed = {outcome.job.name for outcome in outcomes if outcome.failure}
     results = {outcome.job.name: stored.reported(outcome.job.name, outcome.job.figures) for outcome in outcomes}
     verdicts = expected.judge(expected.expectations(), results, failed)
     for job, _, _, cpu in outcomes:
-        came = results[job.name]
-        if came and came.data == "synthetic" and not came.changed and cpu > MOST_CPU:
-            state = "OFF" if cpu > 3 * MOST_CPU else "NOTE"  # a busy machine's seconds count double
+        report = results[job.name]
+        if report and report.data == "synthetic" and not report.changed and cpu > MOST_CPU:
+            state = "OFF" if cpu > 3 * MOST_CPU else "NOTE"  # tolerant, since CPU-seconds rise on a busy machine
             why = "the defaults cost more on synthetic data than a notebook may"
             verdicts.append(expected.FigureVerdict(job.name, "CPU-seconds", f"≤ {MOST_CPU}", f"{cpu:.0f}", state, why))
     if lines := expected.folded(verdicts):
         header = ("notebook", "figure", "expected", "came out", "", "")
         print("\n" + aligned([header, *(tuple(line) for line in lines)]))
     print(f"\nexecuted notebooks: {shown(out)}; figures: {shown(drawn)}")
-    for name, came in results.items() if summed_up else ():
-        if came and name not in failed:
-            print(visible("\n" + expected.came_to(name, came)))
+    for name, report in results.items() if summed_up else ():
+        if report and name not in failed:
+            print(visible("\n" + expected.came_to(name, report)))
     return int(bool(failed) or any(verdict.bad for verdict in verdicts))

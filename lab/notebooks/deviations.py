@@ -1,4 +1,4 @@
-"""Where the methods differ from their papers: one file a paper, read for notebooks and for docs/deviations.md.
+"""Differences of the methods from their papers: one file per paper, for notebooks and docs/deviations.md.
 
 data/deviations/PAPER.yaml is a list of entries, each with the fields of `Deviation`. `make readme` writes the page.
 """
@@ -19,8 +19,8 @@ HEAD = "| place | the paper | here | kind | changed by |\n| --- | --- | --- | --
 
 
 class Deviation(NamedTuple):
-    """A difference. where: the place in the paper. paper, here: what each says or does. file: of the repository, where
-    it is done here. switch: the parameter that changes it, "" for none.
+    """A difference. where: section or table of the paper. paper, here: what the paper and what we do. file: the file of
+    our implementation. switch: the parameter that changes it, "" for none.
     """
 
     kind: Literal["prompt", "setting", "algorithm", "data"]
@@ -33,9 +33,9 @@ class Deviation(NamedTuple):
     @property
     def line(self) -> str:
         """A row of a table in Markdown, with a link from docs/."""
-        place, paper, here = (text.replace("|", "\\|") for text in (self.where, self.paper, self.here))
+        where, paper, here = (text.replace("|", "\\|") for text in (self.where, self.paper, self.here))
         switch = f"`{self.switch}`" if self.switch else ""
-        return f"| {place} | {paper} | {here} | [{self.kind}](../{self.file}) | {switch} |"
+        return f"| {where} | {paper} | {here} | [{self.kind}](../{self.file}) | {switch} |"
 
 
 def entries(paper: str) -> list[Deviation]:
@@ -45,7 +45,7 @@ def entries(paper: str) -> list[Deviation]:
 
 
 def table(paper: str) -> pd.DataFrame:
-    """The same, a row each; its columns are the fields of `Deviation`."""
+    """The deviations from a paper as a table, one row each; columns are the fields of `Deviation`."""
     import pandas as pd
 
     return pd.DataFrame(entries(paper), columns=Deviation._fields)

@@ -1,4 +1,4 @@
-"""Notebook files: finding, naming, reading and writing them, and their cells as a module."""
+"""Notebook files: find, name, read and write them, and import their cells as a module."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 FOLDER = ROOT / "notebooks"
-LAST = "0_scoreboard"  # reads what the others have written
-TRIALS = ROOT / "runs" / "notebooks"  # where executed copies go unless told otherwise
+LAST = "0_scoreboard"  # runs last, since it reads the results of the others
+TRIALS = ROOT / "runs" / "notebooks"  # default folder for executed copies
 
 
 class NotebookError(ValueError):
-    """A notebook, or what was asked of it, is wrong; the message says which and what to do."""
+    """A notebook, or a request on one, is invalid; the message names it and the fix."""
 
 
 def committed() -> list[Path]:
-    """The notebooks of the repository, the scoreboard last; failed copies and checkpoints are none."""
+    """The notebooks of the repository, the scoreboard last, without failed copies and checkpoints."""
     names = (path.relative_to(FOLDER) for path in FOLDER.rglob("*.ipynb") if path.suffixes != [".failed", ".ipynb"])
     paths = (FOLDER / path for path in names if not any(part.startswith(".") for part in path.parts))
     return sorted(paths, key=lambda path: (name_of(path) == LAST, path))
 
 
 def locate(names: Iterable[str]) -> list[Path]:
-    """Returns the paths that a user named: a file, or a notebook's name ("1_sdp/table2", or "table2" where no other
-    folder has one), without repeats.
+    """The paths for names from the user, without repeats. A name is a file, or a notebook's name ("1_sdp/table2", or
+    "table2" if it is unique).
 
-    Raises NotebookError for a name that is neither or stands for several, with the names there are.
+    Raises NotebookError for an unknown or ambiguous name; the message lists the candidates.
     """
     paths: dict[Path, None] = {}
     for name in names:
@@ -49,29 +49,29 @@ def locate(names: Iterable[str]) -> list[Path]:
                 head = f"{name!r} may be any of several notebooks" if stems else f"no notebook {name!r}"
                 raise NotebookError("\n  ".join([f"{head}; say which:", *map(name_of, several)]))
             known = ", ".join(name_of(path) for path in committed()) or "none yet"
-            near = hint(name, {path.stem: "" for path in committed()})
-            raise NotebookError(f"no notebook {name!r}{near}; give a file, or one of: {known}")
+            alike = hint(name, {path.stem: "" for path in committed()})
+            raise NotebookError(f"no notebook {name!r}{alike}; give a file, or one of: {known}")
         paths[(named or stems)[0].resolve()] = None
     return list(paths)
 
 
 def name_of(path: Path) -> str:
-    """A notebook's name: its path inside `notebooks/` without the suffix; outside the folder, its stem."""
+    """A notebook's name: its path inside `notebooks/` without the suffix, or its stem if it is outside."""
     path = path.resolve()
     inside = path.is_relative_to(FOLDER.resolve())
     return (path.relative_to(FOLDER.resolve()) if inside else Path(path.name)).with_suffix("").as_posix()
 
 
 def load() -> ModuleType:
-    """The package nbformat; to be called before anything imports it.
+    """Import nbformat quickly. Call it before anything else imports nbformat.
 
-    Its jsonschema builds a grammar of IRIs when it is imported, for two seconds of each process, and no notebook's
-    schema speaks of IRIs. It goes without where that package seems to be missing.
+    At import its dependency jsonschema builds a grammar of IRIs, which takes two seconds and which no notebook's schema
+    needs. Hiding the grammar's package makes jsonschema skip it.
     """
     grammar = "rfc3987_syntax"
     hidden = grammar not in sys.modules
     if hidden:
-        sys.modules[grammar] = None  # type: ignore[assignment]  # what Python itself takes for "cannot be imported"
+        sys.modules[grammar] = None  # type: ignore[assignment]  # None makes Python's import fail
     try:
         import nbformat
     finally:
@@ -86,19 +86,19 @@ def read(path: Path) -> NotebookNode:
     try:
         return nbformat.read(path, as_version=4)
     except (nbformat.ValidationError, AttributeError, KeyError, TypeError, ValueError, OSError) as error:
-        why = " ".join(str(error).split())[:300]  # nbformat quotes all of what it could not read
+        why = " ".join(str(error).split())[:300]  # nbformat's message quotes the whole input
         raise NotebookError(f"{path} is no notebook that can be read: {why}. Restore it, or name another") from error
 
 
 def write(notebook: NotebookNode, path: Path) -> None:
-    """Write a notebook whole, with sorted keys and a closing newline. Raises nbformat.ValidationError if invalid."""
+    """Write a notebook atomically, with sorted keys and a final newline. Raises nbformat.ValidationError if invalid."""
     write_atomically(path, text_of(notebook).encode("utf-8"))
 
 
 def text_of(notebook: NotebookNode) -> str:
-    """The one text of a valid notebook."""
+    """The canonical text of a notebook. Raises nbformat.ValidationError if it is invalid."""
     nbformat = load()
-    nbformat.validate(notebook)  # nbformat.writes only logs what is invalid, and writes it all the same
+    nbformat.validate(notebook)  # nbformat.writes would log faults, but write the notebook anyway
     return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
 
 
@@ -108,12 +108,12 @@ def tags(cell: NotebookNode) -> list[str]:
 
 
 def module_of(notebook: str, tag: str) -> ModuleType:
-    """The cells with a tag, imported from a file `modules/NAME_HASH.py` beside the cache of answers.
+    """The cells with a tag as a module, imported from a file `modules/NAME_HASH.py` next to the cache of answers.
 
-    A file, so that their text makes a part of the runs that rest on it (`lab.runs.manifest`); named by their hash, too,
-    so that no two texts share one, and none takes the name of another module. To worker processes its classes go by
-    value, as those of a notebook do. Each call runs the cells anew. Raises NotebookError for a notebook that there is
-    not and for a tag that no cell has, and what the cells raise.
+    It is a file so that runs can hash its text (`lab.runs.manifest`). The hash of the text in its name avoids clashes
+    with other texts and modules. Its classes are pickled by value for worker processes, like those of a notebook. Each
+    call executes the cells again.
+    Raises NotebookError for an unknown notebook, or a tag that no cell has, and what the cells raise.
     """
     import cloudpickle
 
@@ -122,7 +122,7 @@ def module_of(notebook: str, tag: str) -> ModuleType:
     if not texts:
         raise NotebookError(f"no cell of {notebook} has the tag {tag!r}")
     code = ("\n\n\n".join(texts) + "\n").encode()
-    # Without a dot, of which what stands before is a package.
+    # Replace dots: the part before a dot would be a package.
     name = re.sub(r"\W", "_", path.stem) + f"_{hashlib.sha256(code).hexdigest()[:8]}"
     file = answer_cache().parent / "modules" / f"{name}.py"
     write_atomically(file, code)
@@ -133,7 +133,7 @@ def module_of(notebook: str, tag: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        del sys.modules[name]  # half of it is no module
+        del sys.modules[name]  # remove the incomplete module
         sys.modules |= {name: before} if before else {}
         raise
     cloudpickle.register_pickle_by_value(module)

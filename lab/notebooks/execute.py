@@ -1,4 +1,4 @@
-"""Parallel execution of notebooks, each in a worker process of its own, so that a crash stays alone."""
+"""Parallel execution of notebooks, each in its own worker process, so that a crash does not affect the others."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from lab.machine.scratch import scratch_folder
 from lab.notebooks.documents import LAST, NotebookError, name_of
 from lab.notebooks.worker import work
 
-GRACE = 10.0  # seconds that a stopped worker gets to shut its kernel down
+GRACE = 10.0  # seconds for a stopped worker to shut its kernel down
 FOLDER_VARIABLES = ("LAB_DATA", "LAB_CACHE", "LAB_FIGURES", "LAB_RUNS", "LAB_RECORDINGS")
 
 
 @dataclass(frozen=True)
 class Job:
-    """One notebook to execute: where from, where to, with which parameters instead of its defaults.
+    """A notebook to execute. source, output: files. parameters: values that replace its defaults.
 
-    figures: the folder of its figures; by default where a notebook that nobody runs for us would draw them.
+    figures: the folder for its figures; by default the one of a notebook that is run by hand.
     """
 
     source: Path
@@ -43,17 +43,17 @@ class Job:
 
     @property
     def partial(self) -> Path:
-        """What papermill writes cell by cell, beside the output."""
+        """The file that papermill writes cell by cell, next to the output."""
         return self.output.with_name(f".{self.output.stem}.{os.getpid()}.partial.ipynb")
 
     @property
     def failed(self) -> Path:
-        """Where an execution that failed is kept, up to and with the failing cell."""
+        """The file for a failed execution, up to and including the failing cell."""
         return self.output.with_name(f"{self.output.stem}.failed.ipynb")
 
 
 class Outcome(NamedTuple):
-    """How one job ended. failure: "" or what went wrong. seconds: wall time. cpu: seconds of computing."""
+    """The outcome of a job. failure: the error, or "". seconds: wall time. cpu: CPU-seconds."""
 
     job: Job
     failure: str
@@ -63,7 +63,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class _Worker:
-    """A process that executes a job. errors: the file of what it prints. status: of its kernel's line of progress."""
+    """A process that executes a job. errors: file with its printed output. status: file with its kernel's progress."""
 
     job: Job
     process: SpawnProcess
@@ -73,11 +73,11 @@ class _Worker:
 
     @property
     def line(self) -> str:
-        """What it is at: `table2_travelplanner · sdp made 12/30 · 8.1 seconds left`."""
+        """Its progress: `table2_travelplanner · sdp made 12/30 · 8.1 seconds left`."""
         return " · ".join(filter(None, (self.job.name.split("/")[-1], _text(self.status))))
 
     def outcome(self, receiver: Connection) -> Outcome:
-        """How the job ended. receiver: of a worker that has sent it, or has ended without a word."""
+        """The outcome of the ended job. receiver: the worker has sent its outcome, or has died without sending one."""
         try:
             failure, cpu = receiver.recv()
             self.process.join()
@@ -95,18 +95,19 @@ class _Worker:
 
 
 def execute(jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = None) -> list[Outcome]:
-    """Execute every job, also after another has failed; outcomes come in the order of the jobs.
+    """Execute all jobs, even if some fail. Returns the outcomes in the order of the jobs.
 
     The scoreboard starts when all others have ended.
 
-    timeout: seconds for one notebook.
-    A job's output appears whole or not at all; a failed job leaves NAME.failed.ipynb beside it.
-    Raises NotebookError if two jobs have one output, MissingData if LAB_DATA names no folder, KeyboardInterrupt after
-    stopping all kernels.
+    timeout: seconds for a notebook.
+    Outputs are written atomically; a failed job leaves NAME.failed.ipynb next to its output.
+    Raises NotebookError if two jobs have the same output.
+    Raises MissingData if LAB_DATA is no folder.
+    Raises KeyboardInterrupt on Ctrl-C, after stopping all kernels.
     """
     from tqdm import tqdm
 
-    official_data()  # a LAB_DATA that names no folder is told before anything runs
+    official_data()  # raises for a wrong LAB_DATA before anything runs
     first: dict[Path, Job] = {}
     for job in jobs:
         other = first.setdefault(job.output, job)
@@ -114,14 +115,14 @@ def execute(jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = 
             raise NotebookError(
                 f"{other.source} and {job.source} would both be written to {job.output}; run them apart"
             )
-    left = deque(sorted(jobs, key=lambda job: job.name == LAST))
+    queue = deque(sorted(jobs, key=lambda job: job.name == LAST))
     running: dict[Connection, _Worker] = {}
     outcomes: dict[Path, Outcome] = {}
     with progress.bar(len(jobs), "notebooks", alike=False) as bar, scratch_folder("lab-run-") as folder:
         try:
-            while left or running:
-                while left and len(running) < max(1, side_by_side) and not (running and left[0].name == LAST):
-                    receiver, worker = _start(left.popleft(), timeout, Path(folder) / str(len(left)))
+            while queue or running:
+                while queue and len(running) < max(1, side_by_side) and not (running and queue[0].name == LAST):
+                    receiver, worker = _start(queue.popleft(), timeout, Path(folder) / str(len(queue)))
                     running[receiver] = worker
                 ready = wait([*running], progress.PAUSE)
                 for receiver in [receiver for receiver in running if receiver in ready]:
@@ -139,22 +140,22 @@ def execute(jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = 
 
 
 def _start(job: Job, timeout: float | None, folder: Path) -> tuple[Connection, _Worker]:
-    """A new worker, and the connection by which it sends its outcome. folder: of its own."""
-    for own in (folder, job.output.parent):
-        own.mkdir(parents=True, exist_ok=True)
-    # Files, not pipes: nobody reads them meanwhile, and a full pipe would block the worker.
+    """Start a worker. Returns the connection that receives its outcome, and the worker. folder: for its files."""
+    for path in (folder, job.output.parent):
+        path.mkdir(parents=True, exist_ok=True)
+    # Files, not pipes: nobody reads them during execution, and a full pipe would block the worker.
     errors, status = folder / "errors", folder / "status"
     spawn = multiprocessing.get_context("spawn")
     receiver, sender = spawn.Pipe(duplex=False)
-    told = (job.parameters, timeout, _environment(job, status), errors, sender)
-    process = spawn.Process(target=work, args=(job.source, job.output, job.partial, *told), daemon=True)
+    arguments = (job.parameters, timeout, _environment(job, status), errors, sender)
+    process = spawn.Process(target=work, args=(job.source, job.output, job.partial, *arguments), daemon=True)
     process.start()
-    sender.close()  # so that the worker's end is the pipe's
+    sender.close()  # so that the pipe closes when the worker ends
     return receiver, _Worker(job, process, errors, status, time.monotonic())
 
 
 def _stop(processes: Iterable[SpawnProcess]) -> None:
-    """Interrupt workers, and kill those that do not shut their kernels down in time."""
+    """Interrupt workers, and kill those that do not stop within GRACE seconds."""
     processes = [process for process in processes if process.pid and process.is_alive()]
     for process in processes:
         os.kill(process.pid or 0, signal.SIGINT)
@@ -165,7 +166,7 @@ def _stop(processes: Iterable[SpawnProcess]) -> None:
 
 
 def _environment(job: Job, status: Path) -> dict[str, str]:
-    """A worker's environment. Relative folders are made absolute, since a kernel works in its notebook's folder."""
+    """A worker's environment. Relative folders become absolute, since a kernel runs in its notebook's folder."""
     environment = dict(os.environ)
     if job.figures:
         environment["LAB_FIGURES"] = str(job.figures)
@@ -174,9 +175,9 @@ def _environment(job: Job, status: Path) -> dict[str, str]:
             environment[name] = str(Path(environment[name]).resolve())
     environment[progress.STATUS] = str(status)
     environment["LAB_NOTEBOOK"] = job.name  # names the folders of its runs
-    # First on the path: a notebook uses the code of its own checkout, whichever is installed.
+    # First on the path: a notebook uses the code of its own checkout, even if another one is installed.
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), environment.get("PYTHONPATH")]))
-    # The order of a printed set would otherwise change from run to run.
+    # Otherwise the order of a printed set would change from run to run.
     environment.setdefault("PYTHONHASHSEED", "0")
     return environment
 

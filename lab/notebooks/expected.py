@@ -1,7 +1,7 @@
-"""Regression numbers: what each notebook reported when it was last accepted, and whether a run reports the same.
+"""Regression numbers: the accepted numbers of each notebook, and the check whether a run reports the same.
 
-`notebooks/expected.yaml` is written by `python -m lab expect` from a run, and edited by nobody. It says nothing about
-the papers: that is what claims are for (lab/results/claims.py).
+`python -m lab expect` writes `notebooks/expected.yaml` from a run; it is never edited by hand. Comparisons with the
+papers are claims (lab/results/claims.py).
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
 
 EXPECTATIONS = FOLDER / "expected.yaml"
 DATA = ("official", "synthetic")
-UNSTATED = "published"  # data of others that is not at hand: numbers on it are reported, and none is expected
+UNSTATED = "published"  # data of others that we do not have: numbers on it are reported, but none is expected
 COLUMNS = ["expected", "came out", "", "reason"]
 COMMAND = "python -m lab expect"
 REMEDY = f"Restore it: git checkout -- notebooks/expected.yaml; or write it: {COMMAND}"
 HEADER = f"# Regression numbers, written by `{COMMAND}`; do not edit. [value, tolerance] or an exact value.\n"
-SAME_NUMBERS = ("data", "workers", "cluster")  # parameters that may change without a figure being another
+SAME_NUMBERS = ("data", "workers", "cluster")  # parameters that change no expected number
 
 FAILED = "the notebook failed"
-WIDTH, MOST_LINES = 110, 12  # of sentences in a terminal
+WIDTH, MOST_LINES = 110, 12  # of a notebook's sentences in a terminal
 INDENTED: dict[str, Any] = {"initial_indent": "  ", "subsequent_indent": "    ", "break_on_hyphens": False}
-NEAR, NEAR_ONE = 0.01, 0.001  # tolerances of a new float, of at least 1 and below
+NEAR, NEAR_ONE = 0.01, 0.001  # tolerances of new floats: with absolute values of at least 1, and below
 
 
 class Expectation(NamedTuple):
-    """One number of expected.yaml. data: which data the value holds for. tolerance: absolute, for numbers."""
+    """A number in expected.yaml. data: the data that it is for. tolerance: absolute, for numbers."""
 
     notebook: str
     figure: str
@@ -58,9 +58,9 @@ class Expectation(NamedTuple):
 
 
 class FigureVerdict(NamedTuple):
-    """A line of the closing table.
+    """A line of the final table.
 
-    state: OK, OFF, MISSING, SKIPPED, UNLISTED for what expected.yaml lacks, or NOTE where it need not have it.
+    state: OK, OFF, MISSING, SKIPPED, UNLISTED if expected.yaml lacks the figure, or NOTE if it may lack it.
     """
 
     notebook: str
@@ -76,20 +76,20 @@ class FigureVerdict(NamedTuple):
 
 
 class Report:
-    """What came out in a notebook, compared with what was expected: the notebook's last cell.
+    """Reports a notebook's numbers and compares them with the expected ones, in the notebook's last cell.
 
         report = expected.Report("1_sdp/table2", run.setup.data, len(run.tasks))
         report("final pass rate", 99.17)
         report.scores(run)
         report.table()
 
-    It is kept in `results/<notebook>.json` and `.scores.csv` among the figures (lab/results/stored.py).
+    Stored in `results/<notebook>.json` and `.scores.csv` in the folder of figures (lab/results/stored.py).
     """
 
     def __init__(self, notebook: str, data: str, n: int) -> None:
         """notebook: its name, such as "1_sdp/table2". data: one of DATA, or UNSTATED. n: tasks of the main numbers.
 
-        Raises ValueError for another word for the data.
+        Raises ValueError for other data.
         """
         self.notebook = notebook
         self.reported = Reported(_known(data, notebook), int(n), tuple(changed(notebook)), {}, {})
@@ -98,15 +98,15 @@ class Report:
         write_scores(notebook, [])
 
     def __call__(self, figure: str, value: Value | None, data: str = "") -> None:
-        """Report one figure; None if this data cannot give it. data: of this figure, where it is not the notebook's.
+        """Report a figure; None if this data does not give it. data: of this figure, if it differs from the notebook's.
 
-        Raises ValueError for a NaN.
+        Raises ValueError for a NaN or an infinite value.
         """
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(
                 f"figure {figure!r} of {self.notebook} came out as {value}; report None if this data cannot give it"
             )
-        plain = getattr(value, "item", lambda: value)()  # JSON cannot hold numpy's numbers
+        plain = getattr(value, "item", lambda: value)()  # JSON cannot represent numpy's numbers
         other_data = dict(self.reported.other_data)
         if data and data != self.reported.data:
             other_data[figure] = _known(data, self.notebook)
@@ -115,22 +115,22 @@ class Report:
         self._keep()
 
     def scores(self, results: Results[Any], benchmark: str = "", condition: str = "", role: str = METHOD) -> None:
-        """Store the per-task scores of a run, on which claims can rest (`lab.results.stored.score_lines`)."""
+        """Store the per-task scores of a run, for claims (`lab.runs.experiment.score_lines`)."""
         self._scores.append(score_lines(results, benchmark, condition, role))
         write_scores(self.notebook, self._scores)
 
     def rows(self, frame: pd.DataFrame, figure: str, column: str, decimals: int = 2, data: str = "") -> None:
-        """Report a column of a table, a figure a row.
+        """Report a column of a table, one figure per row.
 
-        figure: its name, with columns in braces ("b = {budget}"). data: of all rows; by default each row's own, where
-        the table has a column of that name.
+        figure: template of its name, with columns in braces ("b = {budget}"). data: of all rows; by default the value
+        of the row's column "data", if there is one.
         """
         for row in frame.to_dict("records"):
-            own = row.get("data", "")
-            self(figure.format(**row), round(row[column], decimals), data or (own if own in DATA else ""))
+            row_data = row.get("data", "")
+            self(figure.format(**row), round(row[column], decimals), data or (row_data if row_data in DATA else ""))
 
     def table(self) -> display.Shown:
-        """Expected, came out, OK, OFF or SKIPPED and why, a row a figure, folded under one line that counts them."""
+        """A row per figure: expected and reported value, state and reason. Collapsed under a line with the counts."""
         import pandas as pd
 
         self.reported = self.reported._replace(answers=answers())
@@ -141,12 +141,12 @@ class Report:
         return display.folded(summary(verdicts), rows)
 
     def where(self) -> str:
-        """Where this run's figures are, on which data and n, and what the committed ones are of."""
+        """Text on the folder of this run's figures, its data and n, and those of the committed figures."""
         line = f"figures and tables: {shown(figures_folder())} ({self.reported})"
-        there = reported(self.notebook, COMMITTED)
-        if figures_folder() == COMMITTED or there is None:
+        committed_report = reported(self.notebook, COMMITTED)
+        if figures_folder() == COMMITTED or committed_report is None:
             return line
-        return f"{line}; those in {shown(COMMITTED)}/ stay as they are ({there})"
+        return f"{line}; those in {shown(COMMITTED)}/ stay as they are ({committed_report})"
 
     def _keep(self) -> None:
         text = json.dumps(self.reported._asdict(), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
@@ -154,14 +154,14 @@ class Report:
 
 
 def expectations(path: Path = EXPECTATIONS) -> list[Expectation]:
-    """Read expected.yaml. Raises DamagedFile, naming the entry, where it could not tell whether a number came out."""
+    """Read expected.yaml. Raises DamagedFile, naming the entry, if it is invalid or empty."""
     from lab.machine.yaml12 import load
 
     try:
-        held = typed(load(read_text(path)), dict[str, dict[str, dict[str, Value | list[float]]]])
+        notebooks = typed(load(read_text(path)), dict[str, dict[str, dict[str, Value | list[float]]]])
         entries = [
             _expectation(notebook, figure, data, stated, path)
-            for notebook, by_data in held.items()
+            for notebook, by_data in notebooks.items()
             for data, figures in by_data.items()
             for figure, stated in figures.items()
         ]
@@ -173,34 +173,35 @@ def expectations(path: Path = EXPECTATIONS) -> list[Expectation]:
 
 
 def accept(notebooks: Iterable[str], figures: Path, path: Path = EXPECTATIONS) -> list[str]:
-    """Write into expected.yaml what notebooks reported, in place of what it has of the same data; what was done.
+    """Write the numbers that notebooks reported into expected.yaml, replacing those of the same data.
 
-    notebooks: names. figures: the folder in which they reported. A tolerance that is stated stays; a new float has
-    NEAR or NEAR_ONE. Raises NotebookError for one that did not run there, or not with its defaults.
+    notebooks: names. figures: the folder of their reports. Existing tolerances are kept; a new float gets NEAR or
+    NEAR_ONE. Returns a line per notebook on the changes. Raises NotebookError for a notebook that did not run there, or
+    not with its defaults.
     """
     from lab.machine.yaml12 import dump
 
-    held = expectations(path) if path.exists() else []
+    entries = expectations(path) if path.exists() else []
     lines = []
     for notebook in notebooks:
-        came = reported(notebook, figures)
-        if came is None or came.changed:
-            why = f"ran with {', '.join(came.changed)}" if came else "has reported nothing"
+        report = reported(notebook, figures)
+        if report is None or report.changed:
+            why = f"ran with {', '.join(report.changed)}" if report else "has reported nothing"
             raise NotebookError(f"{notebook} {why} in {shown(figures)}; run it with its defaults")
-        tolerances = {entry.figure: entry.tolerance for entry in held if entry.notebook == notebook}
-        stays = [entry for entry in held if entry.notebook != notebook or not _superseded(entry, came)]
+        tolerances = {entry.figure: entry.tolerance for entry in entries if entry.notebook == notebook}
+        kept = [entry for entry in entries if entry.notebook != notebook or not _superseded(entry, report)]
         new = [
-            Expectation(notebook, figure, came.data_of(figure), value, _tolerance(value, tolerances.get(figure)))
-            for figure, value in came.values.items()
+            Expectation(notebook, figure, report.data_of(figure), value, _tolerance(value, tolerances.get(figure)))
+            for figure, value in report.values.items()
             if value is not None
         ]
-        lines.append(f"{notebook}: {len(new)} numbers, {len(stays) + len(new) - len(held):+d}")
-        held = stays + new
-    whole: dict[str, dict[str, dict[str, Any]]] = {}
-    for entry in sorted(held, key=lambda entry: entry[:3]):
-        stated = [entry.value, entry.tolerance] if entry.tolerance else entry.value
-        whole.setdefault(entry.notebook, {}).setdefault(entry.data, {})[entry.figure] = stated
-    text = dump(whole, sort_keys=True, width=200, default_flow_style=None)
+        lines.append(f"{notebook}: {len(new)} numbers, {len(kept) + len(new) - len(entries):+d}")
+        entries = kept + new
+    document: dict[str, dict[str, dict[str, Any]]] = {}
+    for entry in sorted(entries, key=lambda entry: entry[:3]):
+        content = [entry.value, entry.tolerance] if entry.tolerance else entry.value
+        document.setdefault(entry.notebook, {}).setdefault(entry.data, {})[entry.figure] = content
+    text = dump(document, sort_keys=True, width=200, default_flow_style=None)
     write_atomically(path, (HEADER + text).encode("utf-8"))
     return lines
 
@@ -216,11 +217,11 @@ def summary(verdicts: Sequence[FigureVerdict]) -> str:
 
 
 def _superseded(entry: Expectation, came: Reported) -> bool:
-    """Whether a run replaces a number: it reports the figure of the same data, or no such figure any more."""
+    """Whether a report replaces an entry: it has the figure for the same data, or no longer has this figure."""
     if entry.figure not in came.values:
         return True
-    here = came.values[entry.figure] is not None  # else this data cannot give it, and the number stays
-    return here and entry.data == came.data_of(entry.figure)
+    reported_here = came.values[entry.figure] is not None  # None: this data does not give it, so the entry stays
+    return reported_here and entry.data == came.data_of(entry.figure)
 
 
 def _tolerance(value: Value, stated: float | None) -> float:
@@ -232,41 +233,41 @@ def _tolerance(value: Value, stated: float | None) -> float:
 def judge(
     entries: Sequence[Expectation], results: Mapping[str, Reported | None], failed: Collection[str] = ()
 ) -> list[FigureVerdict]:
-    """Hold what came out against what was expected, for the notebooks that ran; with changed parameters all is SKIPPED.
+    """Compare reported with expected numbers, for the notebooks that ran. With changed parameters all are SKIPPED.
 
-    A committed notebook without an entry is UNLISTED, and so is each value that it reports and none states.
-    results: notebook name -> what it reported. failed: names of those that failed.
+    A committed notebook without entries is UNLISTED, and so is each of its reported values without an entry.
+    results: notebook name -> its report, None without one. failed: names of failed notebooks.
     """
-    # Many figures are stated twice, for official and for synthetic data: only the line for the data that ran is judged.
+    # Many figures have entries for official and for synthetic data: only the entry for the data that ran is judged.
     stated = {entry[:3] for entry in entries}
     verdicts = []
     for entry in (entry for entry in entries if entry.notebook in results):
-        came = results[entry.notebook]
-        data = came.data_of(entry.figure) if came else ""
-        if came is None or data == entry.data or (*entry[:2], data) not in stated:
-            verdicts.append(_verdict(entry, came, entry.notebook in failed))
-    known, ours = {entry[:2] for entry in entries}, {name_of(path) for path in committed()}
-    for notebook, came in results.items():
-        # Nothing may pass for want of an entry; a reader's own notebook, or other parameters, need none.
-        judged = notebook in ours and not (came and (came.changed or came.data == UNSTATED))
+        report = results[entry.notebook]
+        data = report.data_of(entry.figure) if report else ""
+        if report is None or data == entry.data or (*entry[:2], data) not in stated:
+            verdicts.append(_verdict(entry, report, entry.notebook in failed))
+    listed, committed_names = {entry[:2] for entry in entries}, {name_of(path) for path in committed()}
+    for notebook, report in results.items():
+        # No number may pass because it has no entry; a user's own notebook, or other parameters, need none.
+        judged = notebook in committed_names and not (report and (report.changed or report.data == UNSTATED))
         state, why = ("UNLISTED", f"accept it: {COMMAND} {notebook}") if judged else ("NOTE", "not in expected.yaml")
         if judged and notebook not in {entry.notebook for entry in entries}:
             verdicts.append(FigureVerdict(notebook, "any", "", "", state, "expected.yaml has none of this notebook"))
-        if came is None:
+        if report is None:
             continue
-        for figure, value in came.values.items():
-            unstated = judged and value is not None and (notebook, figure, came.data_of(figure)) not in stated
-            if unstated or (notebook, figure) not in known:
+        for figure, value in report.values.items():
+            unstated = judged and value is not None and (notebook, figure, report.data_of(figure)) not in stated
+            if unstated or (notebook, figure) not in listed:
                 verdicts.append(FigureVerdict(notebook, figure, "", str(value), state, why))
     return verdicts
 
 
 def folded(verdicts: Iterable[FigureVerdict]) -> list[FigureVerdict]:
-    """The lines, with a notebook's that are SKIPPED for one reason as one, and those of a notebook that failed."""
+    """The lines, where a notebook's SKIPPED ones of the same reason are merged, and those of a failed notebook."""
     lines: dict[tuple[str, ...], list[FigureVerdict]] = {}
     for index, verdict in enumerate(verdicts):
-        alike = verdict.state == "SKIPPED" or verdict.reason == FAILED
-        lines.setdefault((verdict.notebook, verdict.reason, "" if alike else str(index)), []).append(verdict)
+        mergeable = verdict.state == "SKIPPED" or verdict.reason == FAILED
+        lines.setdefault((verdict.notebook, verdict.reason, "" if mergeable else str(index)), []).append(verdict)
     return [
         same[0] if len(same) == 1 else same[0]._replace(figure=f"{len(same)} numbers", expected="", came_out="")
         for same in lines.values()
@@ -274,7 +275,7 @@ def folded(verdicts: Iterable[FigureVerdict]) -> list[FigureVerdict]:
 
 
 def came_to(notebook: str, came: Reported) -> str:
-    """What a notebook came to: sentences of its runs, about MOST_LINES of them, or the numbers that it reported."""
+    """A notebook's results as text: sentences of its runs, up to about MOST_LINES lines, or its reported numbers."""
     changed = f"; with {', '.join(came.changed)}" if came.changed else ""
     values = [(f"  {figure}", _shown(value)) for figure, value in came.values.items() if value is not None]
     head, lines = f"{notebook} ({came}{changed}):", list[str]()
@@ -292,8 +293,8 @@ def _expectation(notebook: str, figure: str, data: str, stated: Value | list[flo
     if isinstance(value, list):
         raise ValueError(f"{entry}: give a value, or [value, tolerance]")
     if not (path.parent / f"{notebook}.ipynb").is_file():
-        near = hint(notebook, [name_of(path) for path in committed()])
-        raise ValueError(f"{entry}: there is no notebook {notebook!r}{near}")
+        alike = hint(notebook, [name_of(path) for path in committed()])
+        raise ValueError(f"{entry}: there is no notebook {notebook!r}{alike}")
     _known(data, notebook)
     if _is_number(value) and not math.isfinite(value):
         raise ValueError(f"{entry}: the value has to be a finite number")
@@ -309,10 +310,9 @@ def _known(data: str, notebook: str) -> str:
 
 
 def changed(notebook: str) -> Iterator[str]:
-    """The parameters that have other values in the running kernel than the committed notebook's defaults.
+    """Yield "name=value" for parameters whose values in the running kernel differ from the committed defaults.
 
-    Whoever changed them: the runner, papermill or the reader. Which data there is, and how many episodes run at a time,
-    changes no number that is expected.
+    It does not matter who changed them: the runner, papermill or the user. SAME_NUMBERS are ignored.
     """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     path = FOLDER / f"{notebook}.ipynb"
@@ -327,14 +327,14 @@ def changed(notebook: str) -> Iterator[str]:
 def _verdict(entry: Expectation, came: Reported | None, failed: bool) -> FigureVerdict:
     value = came.values.get(entry.figure) if came else None
     state, reason = _state(entry, came, failed)
-    wanted = _shown(entry.value) + (f" ± {_shown(entry.tolerance)}" if entry.tolerance else "")
-    return FigureVerdict(entry.notebook, entry.figure, wanted, "" if value is None else _shown(value), state, reason)
+    text = _shown(entry.value) + (f" ± {_shown(entry.tolerance)}" if entry.tolerance else "")
+    return FigureVerdict(entry.notebook, entry.figure, text, "" if value is None else _shown(value), state, reason)
 
 
 def _state(entry: Expectation, came: Reported | None, failed: bool) -> tuple[str, str]:
     if came and came.changed:
         return "SKIPPED", f"with {', '.join(came.changed)}"
-    if came and came.data_of(entry.figure) != entry.data:  # of which the other data's run may have no row
+    if came and came.data_of(entry.figure) != entry.data:  # a run on other data may lack the figure
         return "SKIPPED", f"needs {entry.data} data"
     if came is None or entry.figure not in came.values:
         return "MISSING", FAILED if failed else "the notebook did not report it"
@@ -347,11 +347,11 @@ def _state(entry: Expectation, came: Reported | None, failed: bool) -> tuple[str
 
 
 def _agree(entry: Expectation, value: Value | None) -> bool:
-    wanted = entry.value
-    if not _is_number(wanted) or not _is_number(value):
-        return wanted == value
-    # A tolerance written in decimals should include the value just at its edge.
-    return abs(value - wanted) <= entry.tolerance + 1e-9 * max(1.0, abs(wanted))
+    accepted = entry.value
+    if not _is_number(accepted) or not _is_number(value):
+        return accepted == value
+    # Allow for rounding, so that a value exactly at the tolerance agrees.
+    return abs(value - accepted) <= entry.tolerance + 1e-9 * max(1.0, abs(accepted))
 
 
 def _is_number(value: Value | None) -> TypeGuard[float]:

@@ -1,16 +1,16 @@
 """Computed parts of the README and of the pages in docs/: findings, claims, regression numbers, deviations, notebooks.
 
-A page marks such a part, and `make readme` writes what stands between:
+A page marks such a part, and `make readme` writes the text between the markers:
 
     <!-- found: made by `make readme` -->
     <!-- end of found -->
 
-PARTS lists the names. Some say in brackets which: `claims (ID, ID)`, `figures (NOTEBOOK: FIGURE; FIGURE)`,
-`deviations (PAPER)`, `table (MODULE:FUNCTION ARGUMENT)`. A test holds that every page is current.
+PARTS lists the names. Some have arguments in brackets: `claims (ID, ID)`, `figures (NOTEBOOK: FIGURE; FIGURE)`,
+`deviations (PAPER)`, `table (MODULE:FUNCTION ARGUMENT)`. A test checks that all pages are current.
 
-The cell behind a notebook's title is its answer box: what the register says of it. Its output is computed from the
-committed results, not from the run around it. So it is written without executing the notebook: by `make readme`, and
-after every in-place run.
+The cell after a notebook's title is its answer box, computed from the register of claims. Its output comes from the
+committed results, not from the notebook's run. So it is written without executing the notebook: by `make readme`, and
+after each in-place run.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ ANSWER = 'from lab.notebooks import page\n\npage.answer("{}")'
 README = ROOT / "README.md"
 TIMES = FOLDER / "times.yaml"
 METHODS = ("procllm", "sdp", "statefactory")
-TRIED = "4_explore/"  # of no paper, and listed in one row
+TRIED = "4_explore/"  # notebooks of no paper, listed in one row
 SUITE = (*METHODS, "agents", "lab", "worlds")
 ITEM = re.compile(r"(Table|Figure) ([A-Z]\.)?(\d+)")
-NAMED = re.compile(r"^(?:Tables?|Figures?) [A-Z\d][^:]*: ")  # of a title: the column beside it says which
+NAMED = re.compile(r"^(?:Tables?|Figures?) [A-Z\d][^:]*: ")  # dropped from titles: the next column names the item
 PART = re.compile(
     r"(?P<start><!-- (?P<name>\w+)(?: \((?P<which>[^\n]*?)\))?: made by `make readme` -->\n)"
     r"(?P<text>.*?)(?P<end><!-- end of (?P=name) -->)",
@@ -57,12 +57,12 @@ def pages() -> list[Path]:
 
 
 def found(which: str) -> str:
-    """What was found, a sentence a line."""
+    """The main results, a numbered sentence per line."""
     return "\n".join(f"{number}. {line}" for number, line in enumerate(scoreboard.found(register.committed()), start=1))
 
 
 def small(which: str) -> str:
-    """What a small model shows, a numbered sentence a line."""
+    """The results of a small model, a numbered sentence per line."""
     lines = small_model.sentences(register.committed())
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
 
@@ -73,16 +73,16 @@ def tiles(which: str) -> str:
 
 
 def claims(which: str) -> str:
-    """Claims by their ids, a sentence a line. Raises ValueError for an id that there is not."""
-    known = {finding.claim.id: finding for finding in scoreboard.findings(register.committed())}
+    """Claims by their ids, a sentence per line. Raises ValueError for an unknown id."""
+    findings = {finding.claim.id: finding for finding in scoreboard.findings(register.committed())}
     ids = [name.strip() for name in which.split(",")]
-    if unknown := [name for name in ids if name not in known]:
+    if unknown := [name for name in ids if name not in findings]:
         raise ValueError(f"no claim {', '.join(unknown)} in data/claims; its files list them")
-    return "\n".join(f"- {scoreboard.sentence(known[name])}" for name in ids)
+    return "\n".join(f"- {scoreboard.sentence(findings[name])}" for name in ids)
 
 
 def figures(which: str) -> str:
-    """Regression numbers of a notebook as a table. Raises ValueError for a figure that expected.yaml does not state."""
+    """Regression numbers of a notebook as a table. Raises ValueError for a figure that expected.yaml does not have."""
     notebook, _, names = which.partition(":")
     stated = {entry[:3]: entry.value for entry in expected.expectations()}
     lines = [f"| `{notebook}` | {' | '.join(expected.DATA)} |", "| --- |" + " ---: |" * len(expected.DATA)]
@@ -95,12 +95,12 @@ def figures(which: str) -> str:
 
 
 def differences(which: str) -> str:
-    """Where a method differs from its paper, as a table. which: a file of data/deviations."""
+    """A method's differences from its paper, as a table. which: name of a file in data/deviations."""
     return "\n".join([deviations.HEAD, *(deviation.line for deviation in deviations.entries(which))])
 
 
 def table(which: str) -> str:
-    """The table that a function returns. which: "MODULE:FUNCTION ARGUMENT". Raises ValueError where there is none."""
+    """The table that a function returns. which: "MODULE:FUNCTION ARGUMENT". Raises ValueError if it cannot load."""
     name, _, argument = which.partition(" ")
     module, _, function = name.partition(":")
     try:
@@ -113,9 +113,9 @@ def table(which: str) -> str:
 
 
 def notebooks(which: str = "") -> str:
-    """The list of notebooks, and of pages that have tables of a paper, with links from the repository's root.
+    """The list of notebooks, and of pages with tables of a paper, with links from the repository's root.
 
-    Raises DamagedFile where times.yaml lacks a notebook or has one too many.
+    Raises DamagedFile if times.yaml does not list exactly the committed notebooks.
     """
     judged = register.committed()
     times = {entry["notebook"]: entry["seconds"] for entry in read_yaml(TIMES)}
@@ -123,29 +123,32 @@ def notebooks(which: str = "") -> str:
     if odd := sorted(set(names) ^ set(times)):
         raise damaged(TIMES, f"it has to have a line for each notebook and no other; see {', '.join(odd)}", "Mend it")
     lines = ["| notebook | in the paper | time | verdicts |", "| --- | --- | --- | --- |"]
-    tried = {}
+    explored = {}
     for path, name in zip(committed(), names, strict=True):
         title = NAMED.sub("", read(path).cells[0].source.splitlines()[0].removeprefix("# "))
         link = f"[{title[0].upper()}{title[1:]}](notebooks/{name}.ipynb)"
         if name.startswith(TRIED):
-            tried[link] = times[name]
+            explored[link] = times[name]
         else:
             lines.append(f"| {link} | {_items(judged, name)} | {times[name]} s | {_verdicts(judged, name)} |")
     computed = dict.fromkeys(item.page for paper in judged for item in paper.paper.items if item.page)
     lines += [f"| [{_title(ROOT / name)}]({name}) | {_items(judged, name)} | – | – |" for name in computed]
-    lines.append(f"| To try things out: {'; '.join(tried)} | – | {max(tried.values())} s | – |")
+    lines.append(f"| To try things out: {'; '.join(explored)} | – | {max(explored.values())} s | – |")
     return "\n".join(lines)
 
 
 def size(which: str = "") -> str:
-    """One sentence: the lines of the methods, of which a paper's are the modules at the top of its package."""
+    """A sentence with the numbers of lines of the methods and the suite.
+
+    A method's lines are those of the modules at the top of its package.
+    """
     methods = {
         package: sum(map(_length, (path for path in (ROOT / package).glob("*.py") if path.stem != "plots")))
         for package in METHODS
     }
-    whole = sum(_length(path) for package in SUITE for path in (ROOT / package).rglob("*.py"))
+    total = sum(_length(path) for package in SUITE for path in (ROOT / package).rglob("*.py"))
     counts = ", ".join(f"`{package}` {_round(lines)}" for package, lines in methods.items())
-    return f"The three methods are {_round(sum(methods.values()))} lines ({counts}) of {_round(whole)}."
+    return f"The three methods are {_round(sum(methods.values()))} lines ({counts}) of {_round(total)}."
 
 
 PARTS: Mapping[str, Callable[[str], str]] = {
@@ -155,7 +158,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
 
 
 def filled(text: str, page: str = "README.md") -> str:
-    """A page with every part computed. Raises ValueError for an unknown part, or one that lost a marker."""
+    """A page with all parts computed. Raises ValueError for an unknown part, or one that lost a marker."""
     for name in LEFT_OVER.findall(PART.sub("", text)):
         if name in PARTS:
             raise ValueError(f"{page} has lost the line before or behind the part {name}; put it back")
@@ -170,7 +173,10 @@ def filled(text: str, page: str = "README.md") -> str:
 
 
 def answered(notebook: NotebookNode, name: str) -> NotebookNode:
-    """A copy with the answer box of today behind the title; what is in no item of a paper and no overview has none."""
+    """A copy of a notebook with the current answer box after the title.
+
+    Notebooks that are neither an item of a paper nor an overview have no box.
+    """
     listed = {item.notebook for paper in register.papers() for item in paper.items} | {*scoreboard.OVERVIEWS}
     clean = normalise(notebook)
     clean.cells = [cell for cell in clean.cells if TAG not in tags(cell)]
@@ -180,13 +186,13 @@ def answered(notebook: NotebookNode, name: str) -> NotebookNode:
 
 
 def stale() -> list[Path]:
-    """The committed notebooks whose answer box is not that of today."""
+    """The committed notebooks whose answer box is not current."""
     return [path for path in committed() if text_of(answered(read(path), name_of(path))) != text_of(read(path))]
 
 
 def refresh(notebooks: Sequence[Path] | None = None) -> None:
-    """Write today's answer boxes into notebooks, by default all committed ones."""
-    register.committed.cache_clear()  # an in-place run has just written other results
+    """Write the current answer boxes into notebooks, by default into all committed ones."""
+    register.committed.cache_clear()  # an in-place run may have written new results
     register.recorded.cache_clear()
     for path in committed() if notebooks is None else notebooks:
         notebook = read(path)
@@ -199,7 +205,7 @@ def _answer_cell(name: str) -> NotebookNode:
     import nbformat
 
     load()
-    outputs = [nbformat.v4.new_output("display_data", data, metadata=about) for data, about in page.bundles(name)]
+    outputs = [nbformat.v4.new_output("display_data", data, metadata=extra) for data, extra in page.bundles(name)]
     return nbformat.v4.new_code_cell(
         ANSWER.format(name), outputs=outputs, execution_count=1, metadata={"tags": [TAG]}, id="answer"
     )
@@ -218,13 +224,13 @@ def _title(path: Path) -> str:
 
 
 def _items(judged: Iterable[register.PaperFindings], name: str) -> str:
-    """Items of a notebook or page: "SDP Figure 2", or "StateFactory Figure 2, Tables 3–5, 18" with runs of numbers."""
+    """The items of a notebook or page as text: "SDP Figure 2", or "StateFactory Figure 2, Tables 3–5, 18"."""
     papers: dict[str, dict[str, dict[str, list[int]]]] = {}
     for paper in judged:
         for entry in (entry for entry in paper.paper.items if name in (entry.notebook, entry.page)):
             for item in entry.items:
-                if known := ITEM.fullmatch(item):
-                    kind, appendix, number = known.groups(default="")
+                if match := ITEM.fullmatch(item):
+                    kind, appendix, number = match.groups(default="")
                     kinds = papers.setdefault(paper.paper.paper, {})
                     kinds.setdefault(kind, {}).setdefault(appendix, []).append(int(number))
                 elif item.startswith("§"):
@@ -239,13 +245,13 @@ def _items(judged: Iterable[register.PaperFindings], name: str) -> str:
 
 
 def _verdicts(judged: Iterable[register.PaperFindings], notebook: str) -> str:
-    """ "2 DIFFERENT, 3 NOT RUN" of the claims about a notebook; "–" where there is none."""
-    words = Counter(f.verdict.word for f in scoreboard.findings(judged) if f.claim.notebook == notebook)
-    return ", ".join(f"{number} {word}" for word, number in sorted(words.items())) or EMPTY
+    """The verdicts on a notebook's claims, such as "2 DIFFERENT, 3 NOT RUN"; "–" if there are none."""
+    counts = Counter(f.verdict.word for f in scoreboard.findings(judged) if f.claim.notebook == notebook)
+    return ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or EMPTY
 
 
 def _numbered(kind: str, numbers: dict[str, list[int]]) -> str:
-    """ "Tables 3–5, 18" or "Figures 4, A.2". numbers: by what stands before them, "" or a letter of an appendix."""
+    """ "Tables 3–5, 18" or "Figures 4, A.2". numbers: prefix ("" or the letter of an appendix) -> numbers."""
     ranges = [
         f"{appendix}{first}" + (f"–{appendix}{last}" if last > first else "")
         for appendix, series in sorted(numbers.items())

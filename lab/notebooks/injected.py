@@ -1,8 +1,8 @@
-"""Parameters that papermill injected into the running notebook, as its kernel finds them in IPython's history.
+"""Validation of parameters that papermill injected into the running notebook, read from IPython's history.
 
-`python -m lab run` checks parameters before a kernel starts; plain papermill takes any name and value. So the first
-library call compares its cell, which follows that of the declared parameters and begins "# Parameters", with these.
-Nothing is checked in a script, and in a notebook that declares its parameters in another form.
+`python -m lab run` validates parameters before a kernel starts, but plain papermill accepts any name and value. So the
+first library call compares papermill's cell, which begins with "# Parameters", with the declared parameters in the cell
+before it. Nothing is checked in scripts, and in notebooks that declare parameters in another form.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lab.notebooks.parameters import Parameter, check_choices, check_engines, ch
 
 FIRST_LINE = "# Parameters"  # of papermill's cell
 MACHINE = ("workers", "cluster")  # parameters that change no number
-LONGEST = 60  # characters of parameters in a folder's name
+LONGEST = 60  # maximal length of the parameters in a folder's name
 PAPERMILL: dict[type, str] = {
     str: " (write -r {} TEXT)",
     list: " (write -y '{}: […]')",
@@ -31,22 +31,22 @@ PAPERMILL: dict[type, str] = {
 
 
 def check() -> None:
-    """Check what was injected, before anything slow.
+    """Validate injected parameters, before anything slow starts.
 
-    Raises NotebookError for an unknown name, a value of the wrong type or not among the choices, an engine that cannot
-    answer; BadEngine.
+    Raises NotebookError for an unknown name, a value of the wrong type or not among the choices, or an engine that
+    cannot answer. Raises BadEngine.
     """
     if cells := _cells():
         _checked(*cells)
 
 
 def folder() -> str:
-    """The folder of a run with changed parameters, "limit=2,seed=1"; "" where none was injected or changed."""
+    """The folder's name for a run with changed parameters, "limit=2,seed=1"; "" if none was injected or changed."""
     return _checked(*cells) if (cells := _cells()) else ""
 
 
 def named_after(changed: Mapping[str, Any]) -> str:
-    """A folder's name for parameters that are not at their defaults; a hash stands for what it cannot hold."""
+    """A folder's name for changed parameters. If it is too long or has special characters, a hash is appended."""
     names = sorted(changed.keys() - {*MACHINE})
     words = ",".join(f"{name}={_word(changed[name])}" for name in names)
     plain = "".join(char if char.isalnum() or char in "@.,+=_-" else "-" for char in words)[:LONGEST]
@@ -60,7 +60,7 @@ def _word(value: Any) -> str:
 
 
 def _cells() -> tuple[str, str] | None:
-    """The cell of declared parameters and papermill's behind it."""
+    """The cell of declared parameters and papermill's cell after it; None without them."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     history = shell.user_ns.get("In", []) if shell else []
     pairs = [(cell, after) for cell, after in pairwise(history) if after.startswith(FIRST_LINE)]
@@ -69,11 +69,11 @@ def _cells() -> tuple[str, str] | None:
 
 @cache
 def _checked(declaring: str, injecting: str) -> str:
-    """Check injected parameters, once; the name of their folder. Raises as `check`."""
+    """Validate injected parameters, once per process. Returns the name of their folder. Raises as `check`."""
     try:
         parameters, values = declared_in(declaring, "the notebook"), _assigned(injecting)
     except (NotebookError, SyntaxError, ValueError):
-        return ""  # cells of a reader's own
+        return ""  # the cells have another form, such as in a user's own notebook
     if not parameters:
         return ""
     for name, value in values.items():
@@ -81,20 +81,20 @@ def _checked(declaring: str, injecting: str) -> str:
             raise unknown(f"{notebook_name() or 'the notebook'} has no parameter {name!r}", name, parameters.values())
         check_value(parameters[name], value, PAPERMILL)
         check_choices(parameters[name], value)
-    if not os.environ.get("LAB_NOTEBOOK"):  # else the runner has asked them
+    if not os.environ.get("LAB_NOTEBOOK"):  # otherwise the runner has connected them already
         _check_engines(parameters, values)
     return named_after({name: value for name, value in values.items() if value != parameters[name].default})
 
 
 def _check_engines(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
-    """Connect the engines that are not the defaults."""
+    """Connect the engines that differ from the defaults. Raises NotebookError."""
     defaults = {name: parameter.default for name, parameter in parameters.items()}
-    usual, now = (chosen(parameters, these) for these in (defaults, {**defaults, **values}))
-    check_engines(engine for name, engine in now.items() if engine != usual.get(name))
+    before, now = (chosen(parameters, chosen_values) for chosen_values in (defaults, {**defaults, **values}))
+    check_engines(engine for name, engine in now.items() if engine != before.get(name))
 
 
 def _assigned(source: str) -> dict[str, Any]:
-    """Name -> value of a cell as papermill writes it. Raises ValueError for another, SyntaxError for none of Python."""
+    """Name -> value, from papermill's cell. Raises ValueError for another form, SyntaxError for invalid Python."""
     values = {}
     for statement in ast.parse(source).body:
         match statement:

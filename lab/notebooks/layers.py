@@ -1,4 +1,4 @@
-"""The picture of how the suite is built, for the tour and docs/architecture.md."""
+"""The diagram of the suite's layers, for the tour and docs/architecture.md."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ LAYERS = (
 
 
 def draw() -> Figure:
-    """Each box may import what lies below it."""
+    """Draw the layers as boxes; a package may import from the layers below it."""
     canvas = Canvas(8, 4.8)
     for row, layer in enumerate(LAYERS):
-        for place, (name, about) in enumerate(layer.items()):
-            wide, top = (7.5 - 0.25 * (len(layer) - 1)) / len(layer), 0.2 + 0.92 * row
-            left = 0.25 + place * (wide + 0.25)
-            canvas.box(left, top, wide, 0.68, PALE_BLUE if row else "white", BLUE)
-            canvas.middle(left + wide / 2, top + 0.22, name, 13, wide, fontweight="bold")
-            canvas.middle(left + wide / 2, top + 0.48, about, 10, wide)
+        for column, (name, text) in enumerate(layer.items()):
+            width, top = (7.5 - 0.25 * (len(layer) - 1)) / len(layer), 0.2 + 0.92 * row
+            left = 0.25 + column * (width + 0.25)
+            canvas.box(left, top, width, 0.68, PALE_BLUE if row else "white", BLUE)
+            canvas.middle(left + width / 2, top + 0.22, name, 13, width, fontweight="bold")
+            canvas.middle(left + width / 2, top + 0.48, text, 10, width)
             if row + 1 < len(LAYERS):
-                canvas.arrow((left + wide / 2, top + 0.7), (left + wide / 2, top + 0.9))
+                canvas.arrow((left + width / 2, top + 0.7), (left + width / 2, top + 0.9))
     return canvas.figure

@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-# A widget's output names a model in the metadata of one session; without it, there is nothing to draw.
+# A widget's output refers to a widget model that only its session's metadata has; without it nothing can be drawn.
 WIDGET = "application/vnd.jupyter.widget-view+json"
 KEPT_CELL_METADATA = ("tags", "jupyter")
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-# Chunks that matplotlib and others fill with their version and the time; no pixel depends on them.
+# Chunks with the writing program's version and the time; they do not affect the pixels.
 PNG_TEXT = (b"tEXt", b"zTXt", b"iTXt", b"tIME")
 
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 STYLER_ID = re.compile(r"\bT_[0-9a-f]{5}(?=\b|_)")
 SVG_DATE = re.compile(r"\s*<dc:date>[^<]*</dc:date>")
-# The kernel's process and a hash of the cell are in the file name of a warning or traceback.
+# File name in a warning or traceback, with the kernel's process id and a hash of the cell.
 CELL_FILE = re.compile(r"/\S*/ipykernel_\d+/\d+\.py(:\d+)?")
-PROGRESS = re.compile(r"\r|\d+%\||\d+(it|s)/(s|it)\b")  # bars of libraries, which go to stderr
+PROGRESS = re.compile(r"\r|\d+%\||\d+(it|s)/(s|it)\b")  # progress bars of libraries, on stderr
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
-    """A copy whose text is the same after every run of the same code; doing it twice changes nothing more.
+    """A copy whose text is the same after each run of the same code. Idempotent.
 
-    Out: timings, papermill's and widgets' metadata, versions, progress bars, object addresses, folders of this machine,
-    texts inside PNG files. Execution counts are 1, 2, 3, …; tags and cell ids stay.
+    Removed are timings, papermill's and widgets' metadata, versions, progress bars, object addresses, folders of this
+    machine, and texts inside PNG files. Execution counts become 1, 2, 3, …; tags and cell ids are kept.
     """
     import nbformat
 
@@ -65,20 +65,20 @@ def _clean_frame(cell: NotebookNode, index: int, taken: set[str]) -> None:
         {key: cell.metadata[key] for key in KEPT_CELL_METADATA if cell.metadata.get(key)}
     )
     if "injected-parameters" in tags(cell):
-        cell.id = "injected-parameters"  # papermill draws a new id each time
+        cell.id = "injected-parameters"  # papermill picks a random id each time
     elif not cell.get("id") or cell.id in taken:
         cell.id = f"cell-{index}"
     taken.add(cell.id)
 
 
 def _merged_streams(outputs: list[NotebookNode]) -> Iterator[NotebookNode]:
-    """Streams between two other outputs joined, stdout first: where a kernel cuts and mixes them is chance."""
+    """Join streams between other outputs, stdout first: how a kernel splits and interleaves them is random."""
     waiting: dict[str, NotebookNode] = {}
     for output in outputs:
         if output.output_type == "stream":
-            known = waiting.setdefault(output.name, output)
-            if known is not output:
-                known.text += output.text
+            first = waiting.setdefault(output.name, output)
+            if first is not output:
+                first.text += output.text
             continue
         yield from (waiting[name] for name in sorted(waiting, reverse=True))
         waiting = {}
@@ -87,7 +87,7 @@ def _merged_streams(outputs: list[NotebookNode]) -> Iterator[NotebookNode]:
 
 
 def _clean_output(output: NotebookNode) -> bool:
-    """Clean one output in place; False if nothing of it is worth keeping."""
+    """Clean an output in place. Returns False if it should be dropped."""
     if output.output_type == "stream":
         if output.name == "stderr":
             output.text = "".join(line for line in output.text.splitlines(keepends=True) if not PROGRESS.search(line))
@@ -96,7 +96,7 @@ def _clean_output(output: NotebookNode) -> bool:
     if output.output_type == "error":
         output.traceback = [_clean_text(line) for line in output.traceback]
         return True
-    # What stands in for a widget where no kernel runs stays; the text that names it alone does not.
+    # Keep a widget's static replacement, but drop an output with only the widget and its text/plain name.
     if output.get("metadata", {}).get(PASSING) or {*output.data} <= {WIDGET, "text/plain"} and WIDGET in output.data:
         return False
     output.data.pop(WIDGET, None)
@@ -117,36 +117,36 @@ def _clean_content(kind: str, content: Any) -> Any:
 
 def _clean_text(text: str) -> str:
     text = ADDRESS.sub("0x…", CELL_FILE.sub("<cell>", text))
-    shown = {
+    replacements = {
         str(official_data().resolve()): "data/official",
         sys.prefix: ".venv",
         sys.base_prefix: "<python>",
         str(ROOT): ".",
         str(Path.home()): "~",
     }
-    for folder in sorted(shown, key=len, reverse=True):  # the longest first, so that no part of it is cut before
-        # A repository or home at the root folder would make every slash a match.
+    for folder in sorted(replacements, key=len, reverse=True):  # longest first: shorter ones may be their prefixes
+        # Skip the root folder, which would match every slash.
         if len(folder) > 1:
-            text = text.replace(folder, shown[folder])
+            text = text.replace(folder, replacements[folder])
     return text
 
 
 def without_png_text(image: bytes) -> bytes:
-    """A PNG without the chunks that name a program or a time; bytes that are no PNG come back as they are."""
+    """A PNG without the chunks that contain a program or a time; other bytes are returned unchanged."""
     if not image.startswith(PNG_SIGNATURE):
         return image
-    kept, at = [PNG_SIGNATURE], len(PNG_SIGNATURE)
-    while at < len(image):
-        (length,) = struct.unpack(">I", image[at : at + 4])
-        end = at + 12 + length  # besides its data a chunk has a length, a type and a checksum, of 4 bytes each
-        if image[at + 4 : at + 8] not in PNG_TEXT:
-            kept.append(image[at:end])
-        at = end
-    return b"".join(kept)
+    chunks, offset = [PNG_SIGNATURE], len(PNG_SIGNATURE)
+    while offset < len(image):
+        (length,) = struct.unpack(">I", image[offset : offset + 4])
+        end = offset + 12 + length  # a chunk has length, type and checksum, 4 bytes each, and its data
+        if image[offset + 4 : offset + 8] not in PNG_TEXT:
+            chunks.append(image[offset:end])
+        offset = end
+    return b"".join(chunks)
 
 
 def _number_styled_tables(outputs: Iterator[NotebookNode]) -> None:
-    """Give the tables that pandas styled, which draw random ids for their CSS, T_00000, T_00001, …"""
+    """Replace the random CSS ids of tables that pandas styled by T_00000, T_00001, …"""
     ids: dict[str, str] = {}
     for output in outputs:
         page = output.get("data", {}).get("text/html")

@@ -1,7 +1,7 @@
-"""What every notebook's page has: answer box, key figure, and one table of this run beside paper and recordings.
+"""The parts of every notebook's page: answer box, key figure, and a table of this run next to paper and recordings.
 
-Box and figure are computed from stored results. The register says which metrics of which table a notebook shows, and
-how its methods are called (`register.Shows`); without it, the figure is the forest plot of its claims.
+Box and figure are computed from stored results. The register declares which metrics of which table a notebook displays,
+and the names of its methods (`register.Shows`); otherwise the figure is the forest plot of its claims.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 100  # a figure of 8 inches is 800 pixels wide
-MOST_METRICS, MOST_ROWS = 3, 12  # of the table
-MOST_IN_FIGURE = 16  # lines of all panels, so that it stays on the first screen
-MOST_LINES = 14  # of a panel; methods with a value made here come first
+MOST_METRICS, MOST_ROWS = 3, 12  # maximal size of the table
+MOST_IN_FIGURE = 16  # maximal number of lines in all panels, so that the figure fits on the first screen
+MOST_LINES = 14  # maximal number of lines in a panel; methods with a value of ours have priority
 
 
 def answer(notebook: str) -> None:
@@ -41,50 +41,50 @@ def answer(notebook: str) -> None:
 
 
 def bundles(notebook: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """What `answer` displays, as (data, metadata) of a notebook's outputs: equal results give equal bytes."""
+    """The outputs of `answer`, as (data, metadata) pairs. Equal results give equal bytes."""
     box = {"text/markdown": scoreboard.answer_text(notebook), "text/plain": "<IPython.core.display.Markdown object>"}
-    shown: list[tuple[dict[str, Any], dict[str, Any]]] = [(box, {})]
-    if drawn := image(notebook):
-        encoded, alternative = base64.b64encode(drawn.png).decode("ascii"), drawn.title
-        shown.append(({"image/png": encoded, "text/plain": alternative}, {"image/png": {"alt": alternative}}))
-    return shown
+    outputs: list[tuple[dict[str, Any], dict[str, Any]]] = [(box, {})]
+    if key_figure := image(notebook):
+        encoded, alternative = base64.b64encode(key_figure.png).decode("ascii"), key_figure.title
+        outputs.append(({"image/png": encoded, "text/plain": alternative}, {"image/png": {"alt": alternative}}))
+    return outputs
 
 
 class Image(NamedTuple):
-    """A key figure as a PNG. title: the finding, its text where there are no pictures."""
+    """A key figure as a PNG. title: the finding, also its alternative text."""
 
     png: bytes
     title: str
 
 
 def image(notebook: str) -> Image | None:
-    """The key figure of a notebook; None where nothing of it is stored."""
+    """The key figure of a notebook as a PNG; None if nothing of it is stored."""
     import matplotlib
     import matplotlib.pyplot as plt
 
-    # A page that is about no single table shows the figure of its own name.
+    # A page about more than one table displays the figure with its own name.
     drawings = {item.drawing: item.title for item in _items(notebook)}
     drawings |= {notebook: "All of it in one figure"} if "/" not in notebook else {}
     for drawing, title in drawings.items():
         if drawing and (path := COMMITTED / f"{drawing}.png").exists():
             return Image(path.read_bytes(), title)
-    # Chosen here, not in the context: its end would undo what shows the figures of later cells.
+    # Select the backend outside of rc_context, whose exit would otherwise reset it and hide figures of later cells.
     plt.switch_backend(matplotlib.get_backend())
     with matplotlib.rc_context():
         plots.style()
-        if (drawn := figure(notebook)) is None:
+        if (chart := figure(notebook)) is None:
             return None
         buffer = io.BytesIO()
-        drawn.savefig(buffer, format="png", dpi=DPI, metadata=plots.NO_METADATA[".png"])
-        plt.close(drawn)
-    return Image(buffer.getvalue(), " ".join(drawn.get_suptitle().split()))
+        chart.savefig(buffer, format="png", dpi=DPI, metadata=plots.NO_METADATA[".png"])
+        plt.close(chart)
+    return Image(buffer.getvalue(), " ".join(chart.get_suptitle().split()))
 
 
 def figure(notebook: str, stored: Stored | None = None) -> Figure | None:
-    """The key figure of a notebook; None where nothing of it is stored."""
+    """The key figure of a notebook; None if nothing of it is stored."""
     stored = stored or Stored()
-    shown = [item.shows for item in _items(notebook) if item.shows]
-    panels = [(metric, lines_of(shows, metric, notebook, stored)) for shows in shown for metric in shows.metrics]
+    layouts = [item.shows for item in _items(notebook) if item.shows]
+    panels = [(metric, lines_of(shows, metric, notebook, stored)) for shows in layouts for metric in shows.metrics]
     panels = [panel for panel in panels if panel[1]]
     while len(panels) > 1 and sum(len(lines) for _, lines in panels) > MOST_IN_FIGURE:
         panels.pop()  # the table has the other metrics
@@ -96,9 +96,9 @@ def figure(notebook: str, stored: Stored | None = None) -> Figure | None:
 
 
 def this_run(notebook: str, *runs: Any) -> Markdown:
-    """What runs say, computed; with the parameters that are not at their defaults. runs: with a method `answer`.
+    """The computed results of runs in sentences, and the changed parameters. runs: objects with a method `answer`.
 
-    Figures that follow have the suite's look.
+    Also sets the suite's style for later figures.
     """
     from IPython.display import Markdown
 
@@ -110,27 +110,27 @@ def this_run(notebook: str, *runs: Any) -> Markdown:
 
 
 def table(notebook: str, rows: pd.DataFrame, metrics: Sequence[str] = ()) -> Shown:
-    """One row a method and who answered it, at most MOST_METRICS metrics: the table of a notebook's page.
+    """The table of a notebook's page: a row per method and engine that answered, at most MOST_METRICS metrics.
 
-    rows: a results table, of this run beside the paper and recordings (`Results.beside_published`). n, run and evidence
-    are in the files and in the folded tables. metrics: by default those of the key figure.
+    rows: a results table with this run, the paper and recordings (`Results.beside_published`). Run and evidence are in
+    the files and in the folded tables. metrics: by default those of the key figure.
     """
     import pandas as pd
 
     shows = next(item.shows for item in _items(notebook) if item.shows)
     metrics = [*(metrics or shows.metrics)][:MOST_METRICS]
-    wanted = rows[rows["metric"].isin(metrics) & rows["value"].notna()]
-    wanted = _named(wanted, shows)
+    selected = rows[rows["metric"].isin(metrics) & rows["value"].notna()]
+    selected = _named(selected, shows)
     decimals = 3 if shows.lower else 1
     lines: dict[tuple[str, str], dict[str, str]] = {}
     counts: dict[tuple[str, str], dict[str, float]] = {}
-    for row in wanted.sort_values("n", kind="stable", na_position="first").to_dict("records"):
+    for row in selected.sort_values("n", kind="stable", na_position="first").to_dict("records"):
         answered = _published(row) if row["evidence"] == "published" else _answered(row)
         line = lines.setdefault((row["method"], answered), dict.fromkeys(metrics, EMPTY))
         line[row["metric"]] = tables.with_interval(row, decimals)
         counts.setdefault((row["method"], answered), {})[row["metric"]] = row["n"]
-    # Of several runs of one model the one with the most tasks was written last, and is kept.
-    order = {name: index for index, name in enumerate(wanted["method"].drop_duplicates())}
+    # Rows are sorted by n, so of several runs of a model the one with the most tasks is kept.
+    order = {name: index for index, name in enumerate(selected["method"].drop_duplicates())}
     keys = sorted(lines, key=lambda key: order[key[0]])
     frame = pd.DataFrame(
         [
@@ -142,12 +142,12 @@ def table(notebook: str, rows: pd.DataFrame, metrics: Sequence[str] = ()) -> Sho
 
 
 def _published(row: Mapping[str, Any]) -> str:
-    """The paper, with the model that it names."""
+    """Text for a published row: "paper", with the model if it names one."""
     return f"paper ({row['backbone']})" if _text(row["backbone"]) else "paper"
 
 
 def _answered(row: Mapping[str, Any]) -> str:
-    """Who answered a row that was made here; rules and simulated rows say so."""
+    """Text for a row of ours: the model that answered, or the kind of engine, such as rules or simulated."""
     who = dots.who(_text(row["backbone"]), row["evidence"])
     return _model(row["backbone"]) if who in (dots.SMALL, dots.BIG) else who
 
@@ -157,9 +157,9 @@ def _items(notebook: str) -> list[register.Item]:
 
 
 def lines_of(shows: Shows, metric: str, notebook: str, stored: Stored) -> list[dots.Line]:
-    """The methods of a panel, in the order of the table, at most MOST_LINES; those with a value made here come first.
+    """The lines of a panel: the methods in the table's order, at most MOST_LINES, then the strongest null model.
 
-    The last line has the strongest null model.
+    If there are too many methods, those with a value of ours have priority.
     """
     rows = stored.rows(shows.table, notebook)
     if rows is None:
@@ -173,33 +173,33 @@ def lines_of(shows: Shows, metric: str, notebook: str, stored: Stored) -> list[d
 
 
 def _named(rows: pd.DataFrame, shows: Shows) -> pd.DataFrame:
-    """Rows whose method is called as in the figure, in the order in which the register names them."""
+    """The rows with the methods' names of the figure, in the register's order."""
     if shows.by == "backbone":
         return rows.assign(method=rows["backbone"])
     if shows.methods:
-        known, order = rows["method"].isin(shows.methods), [*dict.fromkeys(shows.methods.values())]
-        named = rows[known].assign(method=rows["method"].map(shows.methods))
+        listed, order = rows["method"].isin(shows.methods), [*dict.fromkeys(shows.methods.values())]
+        named = rows[listed].assign(method=rows["method"].map(shows.methods))
         return named.sort_values("method", key=lambda names: names.map(order.index), kind="stable")
     return rows
 
 
 def _line(method: str, rows: pd.DataFrame) -> dots.Line:
     published = rows[rows["evidence"] == "published"]
-    made = rows[rows["evidence"] != "published"].sort_values("n", kind="stable", ascending=False)
-    made = made[made["n"] != 1] if any(made["n"] != 1) else made  # one task says nothing
-    made = made.assign(model=made["backbone"].map(_model)).drop_duplicates(["model", "evidence"])  # the most tasks
+    own = rows[rows["evidence"] != "published"].sort_values("n", kind="stable", ascending=False)
+    own = own[own["n"] != 1] if any(own["n"] != 1) else own  # a single task says nothing
+    own = own.assign(model=own["backbone"].map(_model)).drop_duplicates(["model", "evidence"])  # keeps the most tasks
     values = [
         dots.Dot(
             row.value, row.ci_low, row.ci_high, dots.who(_text(row.backbone), row.evidence), _count(row.n), row.model
         )  # fmt: skip
-        for row in made.sort_values("model").itertuples()
+        for row in own.sort_values("model").itertuples()
     ]
     values.sort(key=lambda dot: dots.WHO.index(dot.who))
     return dots.Line(method, tuple(values), tuple(published["value"].drop_duplicates()))
 
 
 def _null(benchmark: str, lower: bool, stored: Stored) -> list[dots.Line]:
-    """A line of the strongest null model of a benchmark, over all its tasks; none of no benchmark."""
+    """A line with the strongest null model of a benchmark, over all its tasks; empty without one."""
     agents = stored.agents(benchmark, FLOOR)
     if not agents:
         return []
@@ -209,21 +209,21 @@ def _null(benchmark: str, lower: bool, stored: Stored) -> list[dots.Line]:
 
 
 def title_of(metric: str, lines: Sequence[dots.Line]) -> str:
-    """The finding: the first method that a model answered, else the first, beside the paper's value.
+    """The figure's title: our values and the paper's, of the first method that a model answered, else of the first.
 
-    Where neither the paper nor a model has a value: the lowest and the highest method.
+    If neither the paper nor a model has a value: the lowest and the highest method.
     """
     models = (dots.SMALL, dots.BIG)
-    drawn = [(dot.value, line.label) for line in lines for dot in line.dots]
-    if len(drawn) > 1 and not any(line.paper or any(dot.who in models for dot in line.dots) for line in lines):
-        ends = (f"{_number(value)} ({label.strip()})" for value, label in (min(drawn), max(drawn)))
+    pairs = [(dot.value, line.label) for line in lines for dot in line.dots]
+    if len(pairs) > 1 and not any(line.paper or any(dot.who in models for dot in line.dots) for line in lines):
+        ends = (f"{_number(value)} ({label.strip()})" for value, label in (min(pairs), max(pairs)))
         return f"{metric}: {' to '.join(ends)}"
-    asked = [line for line in lines if any(dot.who in models for dot in line.dots)]
-    line = next(iter(asked or [line for line in lines if line.dots] or lines))
-    made: dict[str, list[float]] = {}
+    with_model = [line for line in lines if any(dot.who in models for dot in line.dots)]
+    line = next(iter(with_model or [line for line in lines if line.dots] or lines))
+    values_of: dict[str, list[float]] = {}
     for dot in line.dots:
-        made.setdefault("" if dot.name and dot.name in line.label else f" {_by(dot)}", []).append(dot.value)
-    parts = ["–".join(map(_number, sorted({min(values), max(values)}))) + who for who, values in made.items()]
+        values_of.setdefault("" if dot.name and dot.name in line.label else f" {_by(dot)}", []).append(dot.value)
+    parts = ["–".join(map(_number, sorted({min(values), max(values)}))) + who for who, values in values_of.items()]
     parts += [f"{' and '.join(map(_number, line.paper))} in the paper"] if line.paper else []
     return f"{line.label}: {', '.join(parts)}"
 
@@ -234,7 +234,7 @@ def _by(dot: dots.Dot) -> str:
 
 
 def _decimals(panels: Sequence[tuple[str, Sequence[dots.Line]]]) -> int:
-    """Of values in [0, 1] three, of percentages one."""
+    """Decimals of a figure: three for values in [0, 1], one for percentages."""
     values = [dot.value for _, lines in panels for line in lines for dot in line.dots]
     return 3 if values and max(values) <= 1 else 1
 
@@ -244,7 +244,7 @@ def _number(value: float) -> str:
 
 
 def _model(backbone: object) -> str:
-    """A backbone without its runtime and options."""
+    """A backbone's label without runtime and options."""
     return scoreboard.short(_text(backbone))
 
 

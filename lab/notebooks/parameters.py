@@ -1,14 +1,14 @@
 """The parameters that a notebook declares, and values for them from the command line.
 
-A notebook declares them in its cell tagged `parameters`, one typed assignment a line, its help in the trailing comment:
+A notebook declares them in its cell tagged `parameters`, one typed assignment per line, with help as trailing comment:
     limit: int = 20  # tasks per split
-Elements of a bare `list` or `dict` are of the types that its default has. A value that is given is YAML 1.2
-(`lab.machine.yaml12`) and has exactly the declared type, but that a whole number will do for a float.
-A text whose default is an offline engine (rules, replay:RUN, local), or whose help begins with "who", is an engine:
+A bare `list` or `dict` has elements of the types in its default. Values from the command line are YAML 1.2
+(`lab.machine.yaml12`) of exactly the declared type; only for a float a whole number is accepted, too.
+A text is an engine if its default is an offline engine (rules, replay:RUN, local), or its help begins with "who":
     engine: str = "rules"  # who answers the prompts
-papermill reads such a cell, too, but for lines with a second equals sign: an engine's options take a colon there.
-What is chosen is checked before a kernel starts where its name tells what it is: engines, recordings, judges, and lists
-of CLOSED, whose default names all choices but those that the help quotes.
+papermill can read such a cell, except for lines with a second equals sign: there engines' options need a colon.
+Values are validated before a kernel starts if the parameter's name shows its kind: engines, recordings, judges, and the
+lists in CLOSED, whose choices are those of the default and those quoted in the help.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lab.notebooks.documents import NotebookError, name_of, read, tags
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-# The engines that other names stand for, by parameter.
+# Parameter -> engine string for an element of its list.
 NAMED = {"recordings": "replay:{}", "judges": "rules?judge={}", "checked": "rules?judge={}"}
 CLOSED = ("benchmarks", "datasets", "lengths", "samples", "worlds")
 TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
@@ -43,7 +43,7 @@ WRITTEN = {bool: " (write true or false)", list: QUOTES, dict: QUOTES}
 
 
 class Parameter(NamedTuple):
-    """One declared parameter. annotation: as written ("int", "list[str]", "str | None")."""
+    """A declared parameter. annotation: as written ("int", "list[str]", "str | None")."""
 
     name: str
     annotation: str
@@ -52,12 +52,12 @@ class Parameter(NamedTuple):
 
     @property
     def form(self) -> Any:
-        """Its type as Python has it, elements included: list[int] of `blocks: list = [5, 3]`."""
+        """Its Python type with elements: list[int] for `blocks: list = [5, 3]`."""
         return _form(ast.parse(self.annotation, mode="eval").body, self.default)
 
     @property
     def chooses_engine(self) -> bool:
-        """Whether its value is an engine string: the default is rules, replay or local, or the help begins "who"."""
+        """Whether its value is an engine string: the default is rules, replay or local, or the help starts with who."""
         if self.annotation.removesuffix(" | None") != "str":
             return False
         return offline(self.default or "") or self.help.lower().startswith("who ")
@@ -67,7 +67,7 @@ class Parameter(NamedTuple):
 
 
 def offline(text: str) -> bool:
-    """Whether a text is surely an engine: any word but rules, replay and local parses as an endpoint's model."""
+    """Whether a text is certainly an engine: any word except rules, replay and local could be an endpoint's model."""
     try:
         return engines.parse(text).kind != "endpoint"
     except engines.BadEngine:
@@ -75,10 +75,10 @@ def offline(text: str) -> bool:
 
 
 def chosen(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> dict[str, engines.Engine]:
-    """The engines that a notebook's values choose, by parameter.
+    """The engines that a notebook's values select, by parameter.
 
-    values: of all its parameters. `engine` has those of single operators (`engines`) in it; an engine of a list of them
-    has its place behind the name; recordings and judges are engines that replay and that judge so. Raises BadEngine.
+    values: of all parameters. "engine" includes the engines of single operators (`engines`). Engines in a list are
+    keyed "name[index]", recordings and judges "name value" (NAMED has their engines). Raises BadEngine.
     """
     engines_chosen = {}
     for name, parameter in parameters.items():
@@ -93,9 +93,9 @@ def chosen(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> di
 
 
 def check_engines(chosen: Iterable[engines.Engine]) -> None:
-    """Connect every part of some engines before anything is played, since a kernel is slower to find out.
+    """Connect all parts of engines before anything is played: faster than to fail in a kernel.
 
-    Raises NotebookError naming the engine that means nothing, lacks its key, recording or model, or does not answer.
+    Raises NotebookError naming an engine that is invalid, lacks its key, recording or model, or does not answer.
     """
     for part in dict.fromkeys(part.text for engine in chosen for part in engine.parts):
         try:
@@ -116,9 +116,9 @@ def declared(notebook: NotebookNode, where: str) -> dict[str, Parameter]:
 
 
 def declared_in(source: str, where: str) -> dict[str, Parameter]:
-    """The parameters that the code of such a cell declares. Raises as `declared`."""
+    """The parameters that the source of a parameters cell declares. Raises as `declared`."""
     try:
-        # Tokens, not a search for "#", which may stand in a string.
+        # Tokenise, since a "#" may be part of a string.
         tokens = tokenize.generate_tokens(io.StringIO(source).readline)
         comments = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
         body = ast.parse(source).body
@@ -129,10 +129,9 @@ def declared_in(source: str, where: str) -> dict[str, Parameter]:
 
 
 def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Validate `-p name text` pairs against every notebook and parse them into typed values; the last of a name wins.
+    """Validate `-p name text` pairs against every notebook and parse them to typed values; the last one of a name wins.
 
-    Raises NotebookError before anything runs: for a name that no notebook or only some of them declare, and for a
-    text that is not of the declared type.
+    Raises NotebookError for a name that some notebooks do not declare, and for a text of the wrong type.
     """
     by_notebook = {name_of(path): declared(read(path), name_of(path)) for path in notebooks}
     values = {}
@@ -144,7 +143,7 @@ def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict
             if others:
                 having = f"{', '.join(others)} {'has' if len(others) == 1 else 'have'}"
                 raise NotebookError(f"{head}, while {having}. Run them apart.")
-            raise unknown(head, name, [one for parameters in by_notebook.values() for one in parameters.values()])
+            raise unknown(head, name, [item for parameters in by_notebook.values() for item in parameters.values()])
         parsed = [parse(text, parameters[name]) for parameters in by_notebook.values()]
         if len({repr(value) for value in parsed}) > 1:
             raise NotebookError(f"{name} is of another type in each of {', '.join(by_notebook)}. Run them apart.")
@@ -155,9 +154,9 @@ def resolve(notebooks: Sequence[Path], given: Sequence[tuple[str, str]]) -> dict
 
 
 def parse(text: str, parameter: Parameter) -> Any:
-    """Parse one value from the command line: the text itself for a `str`, else YAML of the declared type.
+    """Parse a value from the command line: for a `str` the text itself, else YAML of the declared type.
 
-    Raises NotebookError if it, or an element of it, is of another type.
+    Raises NotebookError if the value, or an element of it, has another type.
     """
     from lab.machine.yaml12 import load
 
@@ -167,7 +166,7 @@ def parse(text: str, parameter: Parameter) -> Any:
             return None
         form = get_args(form)[0]
     if form is str:
-        return text  # not YAML, which would take quotes off and end the text at a #
+        return text  # not YAML, which would strip quotes and end the text at a #
     try:
         return typed(load(text, form), form, strict=True)
     except ValueError as error:
@@ -175,19 +174,19 @@ def parse(text: str, parameter: Parameter) -> Any:
 
 
 def check_choices(parameter: Parameter, value: Any) -> None:
-    """Raise NotebookError for an element of a list of CLOSED that is none of its choices."""
+    """Raises NotebookError for an element that is not among the choices of a parameter in CLOSED."""
     if parameter.name not in CLOSED or not parameter.default:
         return
     known = [*parameter.default, *QUOTED.findall(parameter.help)]
     for element in value or ():
         if element not in known:
-            near = hint(str(element), map(str, known))
-            there = ", ".join(map(str, known))
-            raise NotebookError(f"parameter {parameter.name} got {element!r}{near or ';'} choose from {there}")
+            alike = hint(str(element), map(str, known))
+            choices = ", ".join(map(str, known))
+            raise NotebookError(f"parameter {parameter.name} got {element!r}{alike or ';'} choose from {choices}")
 
 
 def check_value(parameter: Parameter, value: Any, written: Mapping[type, str]) -> None:
-    """Raise NotebookError for a value that is of another type. written: type -> how to write it; {} is the name."""
+    """Raises NotebookError for a value of another type. written: type -> how to write it; {} is the name."""
     try:
         typed(value, parameter.form, strict=True)
     except ValueError as error:
@@ -206,15 +205,15 @@ def _wrong(parameter: Parameter, value: Any, error: ValueError, written: Mapping
 
 
 def unknown(head: str, name: str, parameters: Collection[Parameter]) -> NotebookError:
-    """A name that is not declared. head: who lacks it."""
-    known = dict.fromkeys(map(str, parameters))
-    there = "There are:" if known else "They declare none."
-    near = hint(name, {parameter.name for parameter in parameters})
-    return NotebookError(f"{head}{near or '.'} {there}" + "".join(f"\n  {line}" for line in known))
+    """The error for a name that is not declared. head: first words, with the notebooks that lack it."""
+    lines = dict.fromkeys(map(str, parameters))
+    intro = "There are:" if lines else "They declare none."
+    alike = hint(name, {parameter.name for parameter in parameters})
+    return NotebookError(f"{head}{alike or '.'} {intro}" + "".join(f"\n  {line}" for line in lines))
 
 
 def _parameter(statement: ast.stmt, comments: Mapping[int, str], where: str) -> Parameter:
-    """One declared parameter. comments: by the number of the line that each ends."""
+    """Parse a declared parameter. comments: line number -> trailing comment. Raises NotebookError."""
     line = f"line {statement.lineno} of the parameters cell of {where}"
     example = "write it as in: limit: int = 20  # tasks per split"
     if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name) or not statement.value:
@@ -232,13 +231,13 @@ def _parameter(statement: ast.stmt, comments: Mapping[int, str], where: str) -> 
 
 
 def _engines_alone(default: Any) -> bool:
-    """Whether a default is a list of offline engines: any other word could be a model, and is mostly none."""
+    """Whether a default is a list of offline engines only. Other words could be models, but mostly are not."""
     texts = default if isinstance(default, list) else []
     return bool(texts) and all(isinstance(text, str) and offline(text) for text in texts)
 
 
 def _form(annotation: ast.expr, default: Any = None) -> Any:
-    """The type that an annotation names. Raises KeyError or TypeError for one that is not among TYPES."""
+    """The type that an annotation names. Raises KeyError or TypeError for a type that is not among TYPES."""
     match annotation:
         case ast.BinOp(left, ast.BitOr(), ast.Constant(None)) | ast.BinOp(ast.Constant(None), ast.BitOr(), left):
             return _form(left, default) | None
@@ -256,7 +255,7 @@ def _form(annotation: ast.expr, default: Any = None) -> Any:
 
 
 def _form_of(value: Any) -> Any:
-    """The type of a literal with its elements; whole numbers among others are floats, as in [0, 0.5]."""
+    """The type of a literal with its elements; integers next to floats count as floats, as in [0, 0.5]."""
     if not value or not isinstance(value, (list, dict)):
         return dict[str, Any] if value == {} else type(value)
     forms = dict.fromkeys(map(_form_of, value.values() if isinstance(value, dict) else value))

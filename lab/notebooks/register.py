@@ -1,7 +1,7 @@
 """The register of claims: one file per paper, from which scoreboard, README and answer boxes are computed.
 
-`data/claims/PAPER.yaml` lists the paper's tables and figures with the notebook that has each, and the claims about
-them (lab/results/claims.py).
+`data/claims/PAPER.yaml` lists the paper's tables and figures with their notebooks, and the claims about them
+(lab/results/claims.py).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ FOLDER = ROOT / "data" / "claims"
 
 @dataclass(frozen=True, kw_only=True)
 class Shows:
-    """What a notebook's key figure draws of a stored results table: a panel a metric.
+    """The part of a stored results table that a notebook's key figure shows, a panel per metric.
 
-    metrics: metric -> benchmark whose strongest null model is a tick, "" for none. methods: name in the table -> name
-    in the figure, where two may become one line; all where it is empty. by: the column whose values are the lines.
-    lower: lower values are the better ones.
+    metrics: metric -> benchmark whose strongest null model is marked, "" for none. methods: name in the table -> name
+    in the figure, where several may share a line; empty for all methods. by: the column whose values are the lines.
+    lower: whether lower values are better.
     """
 
     __pydantic_config__ = STRICT
@@ -46,10 +46,10 @@ class Shows:
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """Tables, figures or sections of a paper, and the notebook or the page of docs/ that has them.
+    """Tables, figures or sections of a paper, and the notebook or the page of docs/ with them.
 
-    note: what is missing, or why there is neither. shows: what the notebook's key figure draws. drawing: a committed
-    figure that is the key figure instead, such as a diagram.
+    note: what is missing, or why there is no notebook or page. shows: content of the notebook's key figure. drawing: a
+    committed figure that is used as key figure instead, such as a diagram.
     """
 
     __pydantic_config__ = STRICT
@@ -65,7 +65,7 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """One file of the register. published: the paper's file in data/published. models: the ones that it reports on."""
+    """A file of the register. published: the paper's file in data/published. models: those that the paper tested."""
 
     __pydantic_config__ = STRICT
 
@@ -76,7 +76,7 @@ class Paper:
     claims: tuple[Claim, ...]
 
     def item(self, name: str) -> Item:
-        """The entry that lists an item. Raises BadClaim for one that is not listed."""
+        """The entry that lists an item. Raises BadClaim if there is none."""
         for item in self.items:
             if name in item.items:
                 return item
@@ -85,7 +85,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class PaperFindings:
-    """A paper with its findings, one a claim, in order."""
+    """A paper with its findings, one per claim, in order."""
 
     paper: Paper
     findings: tuple[Finding, ...]
@@ -102,26 +102,26 @@ class PaperFindings:
 
 
 def papers(folder: Path = FOLDER) -> list[Paper]:
-    """The register. Raises DamagedFile or BadClaim, naming the claim, for one that makes no sense."""
+    """The register. Raises DamagedFile or BadClaim, naming the claim, for an invalid entry."""
     from lab.machine.yaml12 import load
 
-    read = []
+    loaded = []
     for path in sorted(folder.glob("*.yaml"), key=lambda path: ("sdp", "statefactory", "procllm").index(path.stem)):
         try:
-            read.append(typed(load(read_text(path)), Paper))
+            loaded.append(typed(load(read_text(path)), Paper))
         except ValueError as error:
             raise damaged(path, error, "Mend the entry") from None
-    ids = [claim.id for paper in read for claim in paper.claims]
-    if twice := sorted({name for name in ids if ids.count(name) > 1}):
-        raise BadClaim(f"two claims have the id {', '.join(twice)}; rename one")
-    for paper in read:
+    ids = [claim.id for paper in loaded for claim in paper.claims]
+    if duplicates := sorted({name for name in ids if ids.count(name) > 1}):
+        raise BadClaim(f"two claims have the id {', '.join(duplicates)}; rename one")
+    for paper in loaded:
         for claim in paper.claims:
             paper.item(claim.item)
-    return read
+    return loaded
 
 
 def judge(register: Sequence[Paper], stored: Stored) -> list[PaperFindings]:
-    """Every paper's claims with their verdicts."""
+    """The findings of all papers' claims."""
     pending = planned.pending()
     return [
         PaperFindings(
@@ -134,16 +134,16 @@ def judge(register: Sequence[Paper], stored: Stored) -> list[PaperFindings]:
 
 @cache
 def committed() -> list[PaperFindings]:
-    """The register on the committed results, evaluated once a process."""
+    """The findings on the committed results, evaluated once per process."""
     return judge(papers(), Stored())
 
 
 @cache
 def recorded() -> pd.DataFrame:
-    """Every committed row of a real model with its headroom."""
+    """All committed rows of real models with headroom."""
     return floors.of_models(Stored())
 
 
 def faults() -> list[str]:
-    """A line for each claim whose row is missing or void; none if the register stands."""
+    """A line for each claim whose numbers are MISSING or VOID."""
     return [line for judged in judge(papers(), Stored()) for line in judged.faults]

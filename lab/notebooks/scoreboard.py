@@ -1,6 +1,6 @@
-"""The register for reading: tiles, a forest plot, a table per paper, answer boxes and sentences. All is computed.
+"""Display of the claims register: tiles, a forest plot, a table per paper, answer boxes and sentences.
 
-Nothing here states a result: every word comes from the findings of `lab/notebooks/register.py`.
+No text here states a result: all is computed from the findings of `lab/notebooks/register.py`.
 """
 
 from __future__ import annotations
@@ -32,43 +32,43 @@ if TYPE_CHECKING:
     from IPython.display import Markdown
     from matplotlib.figure import Figure
 
-MOST_ANSWERED = 4  # claims in an answer box; the others are on the scoreboard
-MOST_REPORTED = 6  # numbers in the box of a notebook without claims
+MOST_ANSWERED = 4  # maximal number of claims in an answer box; the others are on the scoreboard
+MOST_REPORTED = 6  # maximal number of numbers in the box of a notebook without claims
 AXES = {"%": "difference in points", "": "difference in the metric's own unit"}
 
 
 def findings(judged: Iterable[PaperFindings]) -> list[Finding]:
-    """Those of all papers."""
+    """The findings of all papers."""
     return [finding for paper in judged for finding in paper.findings]
 
 
 def tiles(judged: Sequence[PaperFindings]) -> pd.DataFrame:
-    """Four tiles, as one row: numbers without a model, claims on real models, the largest models, what was not run."""
+    """Four tiles, as a table with one row: numbers without a model, claims on real models, largest models, not run."""
     import pandas as pd
 
-    every = findings(judged)
-    free = count(finding for finding in every if not finding.claim.contrast)
-    asked = count(finding for finding in every if finding.claim.contrast)
-    made = free[BY_CONSTRUCTION] + free[FITTED]
-    here = largest({finding.model for finding in every if finding.on_a_model})
-    there = "; ".join(f"{paper.paper.paper}: {', '.join(paper.paper.models)}" for paper in judged)
+    flat = findings(judged)
+    free = count(finding for finding in flat if not finding.claim.contrast)
+    asked = count(finding for finding in flat if finding.claim.contrast)
+    no_test = free[BY_CONSTRUCTION] + free[FITTED]
+    here = largest({finding.model for finding in flat if finding.on_a_model})
+    in_papers = "; ".join(f"{paper.paper.paper}: {', '.join(paper.paper.models)}" for paper in judged)
     return pd.DataFrame(
         {
             "numbers that need no model": [
-                f"{free[REPRODUCED]} reproduced, {free[DIFFERENT]} different, {made} by construction or fitted"
+                f"{free[REPRODUCED]} reproduced, {free[DIFFERENT]} different, {no_test} by construction or fitted"
             ],
             "claims on real models": [
                 f"{asked[AGREES]} agree, {asked[OPPOSES]} oppose, {asked[BY_PLACEBO] + asked[BY_NULL]} matched by a "
                 f"placebo or null model, {asked[TOO_SMALL]} too small"
             ],
-            "largest model": [f"here {here}; in the papers {there}"],
+            "largest model": [f"here {here}; in the papers {in_papers}"],
             "not run": [f"{free[NOT_RUN] + asked[NOT_RUN]}"],
         }
     )
 
 
 def table(judged: PaperFindings, to_notebooks: str) -> pd.DataFrame:
-    """A paper's claims, a row each. to_notebooks: the way to the notebooks, with a slash."""
+    """A paper's claims, one row each. to_notebooks: relative path to the notebooks, with a final slash."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -84,10 +84,10 @@ def table(judged: PaperFindings, to_notebooks: str) -> pd.DataFrame:
 
 
 def rows(judged: Iterable[PaperFindings]) -> pd.DataFrame:
-    """The claims as data: a row each, all numbers in the claim's unit, with their 95 % intervals.
+    """The claims as data, one row each: numbers in the claim's unit with their 95 % intervals.
 
-    published, value: NaN where `published_text` and `text` have what is no number. first, second: the sides of a
-    comparison, whose difference `value` is. placebo, null: these less the second.
+    published, value: NaN if it is no number, which is then in `published_text` or `text`. first, second: the sides of
+    a comparison; `value` is their difference. placebo, null: their differences to the second.
     """
     import pandas as pd
 
@@ -114,7 +114,7 @@ def rows(judged: Iterable[PaperFindings]) -> pd.DataFrame:
             "p (Holm)": finding.p,
             "headroom": finding.headroom,
             "verdict": finding.verdict.word,
-            # Where there is a number, the verdict's own words repeat it.
+            # With a number, the verdict's detail would repeat it.
             "why": finding.claim.why if isinstance(finding.here, Interval) else _why(finding),
         }
         for paper in judged
@@ -127,7 +127,7 @@ def _named_ends(value: str, ends: str, stated: Any) -> dict[str, float]:
 
 
 def _interval(stated: Any) -> Interval:
-    """A value as an interval; NaN for what is no number."""
+    """A value as an interval; NaN if it is no number."""
     if isinstance(stated, Interval):
         return stated
     number = isinstance(stated, (int, float)) and not isinstance(stated, bool)
@@ -135,7 +135,7 @@ def _interval(stated: Any) -> Interval:
 
 
 def _no_number(stated: Any) -> str:
-    """What is no number as text, "" for a number and for nothing."""
+    """The value as text if it is no number; "" for numbers and None."""
     return "" if stated is None or not math.isnan(_interval(stated).value) else str(stated)
 
 
@@ -144,7 +144,7 @@ def _why(finding: Finding) -> str:
 
 
 def details(judged: Iterable[PaperFindings]) -> pd.DataFrame:
-    """Every verdict with what it rests on: sides, placebo, null model, source of the published value."""
+    """All verdicts with the values behind them: sides, placebo, null model, source of the published value."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -166,9 +166,9 @@ def details(judged: Iterable[PaperFindings]) -> pd.DataFrame:
 
 
 def items(judged: Iterable[PaperFindings], to_notebooks: str) -> pd.DataFrame:
-    """Every table and figure of the papers with its notebook or page, its number of claims, and what is missing.
+    """All tables and figures of the papers with notebook or page, number of claims, and a note on what is missing.
 
-    to_notebooks: the way to the notebooks, with a slash.
+    to_notebooks: relative path to the notebooks, with a final slash.
     """
     import pandas as pd
 
@@ -193,7 +193,7 @@ def _place(item: Item, to_notebooks: str) -> str:
 
 
 def folded(frame: pd.DataFrame, summary: str) -> Markdown:
-    """A table that a click opens."""
+    """A collapsed table. summary: its title, which opens it by a click."""
     from IPython.display import Markdown
 
     return Markdown(_folded(frame, summary))
@@ -204,15 +204,15 @@ def _folded(frame: pd.DataFrame, summary: str) -> str:
 
 
 def headlines(judged: Iterable[PaperFindings]) -> list[Finding]:
-    """The headline claims."""
+    """The findings of the headline claims."""
     return [finding for finding in findings(judged) if finding.claim.headline]
 
 
 def forest(shown: Sequence[Finding]) -> Figure:
-    """Claims as a forest plot: the difference here, the paper's, placebo and strongest null model instead.
+    """A forest plot of claims: our difference, the paper's, and those of placebo and strongest null model.
 
-    Differences in points and in a metric's own unit have a panel each. A claim that was not run has the paper's value
-    alone; one of which no number is known is left out.
+    Differences in points and in a metric's own unit have separate panels. A claim that was not run shows only the
+    paper's value; claims without any number are left out.
     """
     lines: dict[str, list[dots.Line]] = {}
     for finding in shown:
@@ -225,19 +225,19 @@ def forest(shown: Sequence[Finding]) -> Figure:
 
 
 def _line(finding: Finding) -> dots.Line | None:
-    """A claim's line; None where neither the paper nor this suite has a number."""
+    """A claim's line of the plot; None if neither the paper nor this suite has a number."""
     here = finding.here if isinstance(finding.here, Interval) else None
     paper = (finding.paper,) if isinstance(finding.paper, (int, float)) else ()
     if here is None and not paper:
         return None
-    made = dots.Dot(*here, dots.who(finding.model), finding.n) if here else None
+    dot = dots.Dot(*here, dots.who(finding.model), finding.n) if here else None
     null, placebo = finding.null and finding.null[1].value, finding.placebo and finding.placebo.value
-    return dots.Line(finding.claim.says, (made,) if made else (), paper, null, placebo)
+    return dots.Line(finding.claim.says, (dot,) if dot else (), paper, null, placebo)
 
 
 def answer_text(notebook: str) -> str:
-    """The answer box of a notebook from the committed results, as Markdown: claims that were run first, at most
-    MOST_ANSWERED of them, with their numbers and verdicts.
+    """The answer box of a notebook as Markdown, from the committed results: at most MOST_ANSWERED claims with their
+    numbers and verdicts, those that were run first.
     """
     own = [finding for finding in findings(register.committed()) if finding.claim.notebook == notebook]
     ordered = sorted(own, key=lambda finding: (finding.verdict.word == NOT_RUN, not finding.claim.headline))
@@ -262,19 +262,19 @@ def boxed(lines: Iterable[str]) -> str:
 
 
 def _reported(notebook: str) -> Iterator[str]:
-    """The numbers of a notebook without claims as its committed run reported them, a line for each kind of data."""
+    """The numbers that a notebook without claims reported in its committed run, a line per kind of data."""
     if report := stored.reported(notebook, stored.COMMITTED):
         for data in dict.fromkeys(map(report.data_of, report.values)):
-            known = {name: value for name, value in report.values.items() if report.data_of(name) == data}
-            told = [f"{name} {value}" for name, value in known.items() if value is not None]
-            more = f"; {len(told) - MOST_REPORTED} more in the last cell" if len(told) > MOST_REPORTED else ""
-            yield f"- {data} data: {'; '.join(told[:MOST_REPORTED])}{more}"
+            values = {name: value for name, value in report.values.items() if report.data_of(name) == data}
+            texts = [f"{name} {value}" for name, value in values.items() if value is not None]
+            more = f"; {len(texts) - MOST_REPORTED} more in the last cell" if len(texts) > MOST_REPORTED else ""
+            yield f"- {data} data: {'; '.join(texts[:MOST_REPORTED])}{more}"
 
 
 def headroom(recorded: pd.DataFrame, notebook: str = "") -> pd.DataFrame:
-    """Rows of real models for reading, by default of all notebooks; a recording is named after its notebook.
+    """Displayed rows of real models with headroom, by default of all notebooks, else of recordings named after one.
 
-    recorded: as `lab.results.floors.of_models` gives it.
+    recorded: from `lab.results.floors.of_models`.
     """
     import pandas as pd
 
@@ -299,7 +299,7 @@ def headroom(recorded: pd.DataFrame, notebook: str = "") -> pd.DataFrame:
 
 
 def sentence(finding: Finding) -> str:
-    """One claim: its verdict and sentence, then the numbers here, of placebo and null model, and in the paper."""
+    """A claim as text: verdict and sentence, then our numbers, those of placebo and null model, and the paper's."""
     parts = []
     if finding.sides:
         parts.append(f"{finding.sides[0]:.1f} against {finding.sides[1]:.1f}")
@@ -313,12 +313,12 @@ def sentence(finding: Finding) -> str:
         parts.append(f"the strongest null model (`{finding.null[0]}`) instead: {null}")
     if finding.paper is not None:
         parts.append(f"paper {paper_text(finding)}")
-    parts = parts or [finding.verdict.detail]  # such as a recording that is planned
+    parts = parts or [finding.verdict.detail]  # such as the state of a planned recording
     return f"**{finding.verdict.word}**: {finding.claim.says}. {'; '.join(parts)}."
 
 
 def paper_text(finding: Finding) -> str:
-    """The published value, "–" where the paper states none."""
+    """The published value as text; "–" if the paper states none."""
     if finding.paper is None:
         return EMPTY
     if isinstance(finding.paper, float):
@@ -328,13 +328,13 @@ def paper_text(finding: Finding) -> str:
 
 
 def here_text(finding: Finding) -> str:
-    """The value or difference with its interval, n and the model that answered; "" for nothing."""
+    """Our value or difference with its interval, n and the model that answered; "" if there is none."""
     if finding.here is None:
         return ""
     if not isinstance(finding.here, Interval):
         return str(finding.here)
-    shown = interval_text(finding.here, _decimals(finding), "+" if finding.sides else "")
-    return ", ".join(filter(None, [shown, f"n = {finding.n}", short(finding.model)]))
+    text = interval_text(finding.here, _decimals(finding), "+" if finding.sides else "")
+    return ", ".join(filter(None, [text, f"n = {finding.n}", short(finding.model)]))
 
 
 def interval_text(interval: Interval, decimals: int, sign: str = "") -> str:
@@ -344,7 +344,7 @@ def interval_text(interval: Interval, decimals: int, sign: str = "") -> str:
 
 
 def short(model: str) -> str:
-    """A model's name without where it runs and who answers other operators."""
+    """A model's name, without its runtime and the engines of other operators."""
     return model.split(" (")[0].split(",")[0]
 
 
@@ -353,17 +353,17 @@ def _decimals(finding: Finding) -> int:
 
 
 def largest(models: Iterable[str]) -> str:
-    """The model with the most parameters by its name; "none" of no models."""
+    """The model with the most parameters according to its name; "none" if there are no models."""
     return short(max(models, key=dots.billions, default="none"))
 
 
 def found(judged: Sequence[PaperFindings]) -> list[str]:
-    """What was found, in five sentences: the README's first screen."""
-    every = findings(judged)
-    free = count(finding for finding in every if not finding.claim.contrast)
-    run = [finding for finding in every if finding.on_a_model]
-    words = count(run)
-    matched = words[BY_PLACEBO] + words[BY_NULL]
+    """The results in five sentences, for the README's first screen."""
+    flat = findings(judged)
+    free = count(finding for finding in flat if not finding.claim.contrast)
+    run = [finding for finding in flat if finding.on_a_model]
+    tally = count(run)
+    matched = tally[BY_PLACEBO] + tally[BY_NULL]
     agreeing = [finding for finding in run if finding.verdict.word == AGREES]
     opposing = [finding for finding in run if finding.verdict.word == OPPOSES]
     return [
@@ -372,32 +372,32 @@ def found(judged: Sequence[PaperFindings]) -> list[str]:
         "nothing.",
         _strongest_null(run),
         f"Of {len(run)} claims on real models (the largest is {largest({finding.model for finding in run})}), "
-        f"{words[AGREES]} agree with the paper and {words[OPPOSES]} oppose it; in {matched} a placebo or a null model "
-        f"does as well, and in {words[TOO_SMALL]} n is too small.",
+        f"{tally[AGREES]} agree with the paper and {tally[OPPOSES]} oppose it; in {matched} a placebo or a null model "
+        f"does as well, and in {tally[TOO_SMALL]} n is too small.",
         _named("The claims that agree", agreeing) + " " + _named("Those that oppose", opposing),
-        f"{count(every)[NOT_RUN]} claims need a model, data or a recording that is not at hand, and were not run.",
+        f"{count(flat)[NOT_RUN]} claims need a model, data or a recording that is not at hand, and were not run.",
     ]
 
 
 def without_skill() -> list[str]:
-    """The benchmarks on which agents without skill come nearest to the ceiling, from the stored panels."""
+    """Sentences on the benchmarks where agents without skill come nearest to the ceiling, from the stored panels."""
     panel = Stored().rows("0_floors", "0_floors")
     if panel is None:
         return []
     rising = panel[panel["better"] == "higher"]
-    known = [(name, end) for name, end in floors.ends(rising).items() if end.ceiling > 0]
-    known.sort(key=lambda known: -known[1].floor / known[1].ceiling)
-    zero = [name for name, end in known if end.floor == 0]
+    pairs = [(name, ends) for name, ends in floors.ends(rising).items() if ends.ceiling > 0]
+    pairs.sort(key=lambda pair: -pair[1].floor / pair[1].ceiling)
+    zero = [name for name, ends in pairs if ends.floor == 0]
     lines = [
-        f"{name}: *{end.agent}* scores {end.floor:.1f} of {end.ceiling:.1f}."
-        for name, end in known[:MOST_ANSWERED]
-        if end.floor > 0
+        f"{name}: *{ends.agent}* scores {ends.floor:.1f} of {ends.ceiling:.1f}."
+        for name, ends in pairs[:MOST_ANSWERED]
+        if ends.floor > 0
     ]
-    return [*lines, f"On {len(zero)} of {len(known)} benchmarks no agent without skill scores at all."]
+    return [*lines, f"On {len(zero)} of {len(pairs)} benchmarks no agent without skill scores at all."]
 
 
 def _strongest_null(run: Sequence[Finding]) -> str:
-    """The contrast in which a null model is furthest ahead of the model's own method."""
+    """A sentence on the contrast in which a null model is furthest ahead of the model's own method."""
     ahead = [
         (finding.null[1].value - finding.here.value, finding)
         for finding in run
@@ -425,7 +425,7 @@ def _linked(finding: Finding, to_notebooks: str) -> str:
     return f"[{finding.claim.item}]({to_notebooks}{notebook}.ipynb)" if notebook else finding.claim.item
 
 
-# Pages that are about no single table -> what they say first.
+# Pages about more than one table -> function that returns the lines of their answer box.
 OVERVIEWS: Mapping[str, Callable[[], list[str]]] = {
     "0_floors": without_skill,
     "0_scoreboard": lambda: found(register.committed()),

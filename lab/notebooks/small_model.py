@@ -1,6 +1,6 @@
-"""What a small model shows: the planned recordings (lab/runs/planned.py) with their claims, costs and replays.
+"""Results of small models: the planned recordings (lab/runs/planned.py) with their claims, costs and replays.
 
-Every word and number comes from the register and from recordings; a row that is not whole is listed as such.
+All words and numbers come from the register and from recordings; unfinished rows are listed as such.
 """
 
 from __future__ import annotations
@@ -29,37 +29,37 @@ if TYPE_CHECKING:
     from IPython.display import Markdown
     from matplotlib.figure import Figure
 
-LEADING = 4  # sentences on single claims, behind the one that counts them
+LEADING = 4  # maximal number of sentences on single claims, after the one that counts all claims
 
 
 def findings(judged: Sequence[PaperFindings]) -> list[Finding]:
-    """The claims of the planned rows, in their order; those that belong to several rows once."""
-    known = {finding.claim.id: finding for finding in scoreboard.findings(judged)}
+    """The findings of the planned rows' claims, in the rows' order, without repeats."""
+    by_id = {finding.claim.id: finding for finding in scoreboard.findings(judged)}
     ids = dict.fromkeys(claim for row in planned.plan().values() for claim in row.claims)
-    return [known[name] for name in ids]
+    return [by_id[name] for name in ids]
 
 
 def sentences(judged: Sequence[PaperFindings]) -> list[str]:
-    """What there is to cite: how the planned claims came out, then the primary claim of each row that was run."""
+    """The main results: counts of the planned claims' verdicts, then the primary claims of rows that were run."""
     every = findings(judged)
-    words = count(every)
-    run = len(every) - words[NOT_RUN]
+    tally = count(every)
+    run = len(every) - tally[NOT_RUN]
     model = scoreboard.largest({finding.model for finding in every if finding.on_a_model})
     first = (
-        f"Of {len(every)} planned claims on a small model, {run} were run ({model}): {words[AGREES]} agree with the "
-        f"papers and beat placebo and null model, {words[OPPOSES]} oppose them, {words[BY_PLACEBO] + words[BY_NULL]} "
-        f"are matched by a placebo or null model, and for {words[TOO_SMALL]} n is too small."
+        f"Of {len(every)} planned claims on a small model, {run} were run ({model}): {tally[AGREES]} agree with the "
+        f"papers and beat placebo and null model, {tally[OPPOSES]} oppose them, {tally[BY_PLACEBO] + tally[BY_NULL]} "
+        f"are matched by a placebo or null model, and for {tally[TOO_SMALL]} n is too small."
     )
-    known = {finding.claim.id: finding for finding in every}
+    by_id = {finding.claim.id: finding for finding in every}
     primary = dict.fromkeys(row.claims[0] for row in planned.plan().values() if row.claims)
-    ran = [known[name] for name in primary if known[name].on_a_model]
-    return [first, *(scoreboard.sentence(finding) for finding in ran[:LEADING])]
+    answered = [by_id[name] for name in primary if by_id[name].on_a_model]
+    return [first, *(scoreboard.sentence(finding) for finding in answered[:LEADING])]
 
 
 def comparisons(judged: Sequence[PaperFindings]) -> pd.DataFrame:
-    """A row a planned claim: the paired difference beside placebo and strongest null model, and its verdict.
+    """A row per planned claim: the paired difference, those of placebo and strongest null model, and the verdict.
 
-    smallest: the difference that this n would have shown, from the width of the interval.
+    smallest: the minimum detectable difference for this n, from the width of the interval.
     """
     import pandas as pd
 
@@ -87,25 +87,25 @@ def _smallest(finding: Finding) -> str:
 
 
 def costs() -> pd.DataFrame:
-    """A row a planned recording: state, episodes, calls, tokens, unreadable and cut answers in percent, hours."""
+    """Rows of planned recordings: state, hours, episodes, calls, tokens; malformed and truncated answers in percent."""
     import pandas as pd
 
     return pd.DataFrame([_cost(row) for row in planned.plan().values()])
 
 
 def _cost(row: Planned) -> dict[str, Any]:
-    made = row.recording
+    recording = row.recording
     line: dict[str, Any] = {"recording": row.name, "state": row.state, "planned hours": row.hours}
-    if made is None:
+    if recording is None:
         return line
-    line |= {"hours": round(made.hours, 1), "sittings": len(made.sittings)}
-    if not made.whole:
+    line |= {"hours": round(recording.hours, 1), "sittings": len(recording.sittings)}
+    if not recording.whole:
         return line
-    used = recordings.read_usage(row.name, made)
+    used = recordings.read_usage(row.name, recording)
     calls = int(used["calls"].sum())
     malformed = used["paths"].str.extract(r"malformed (\d+)")[0].astype(float).sum()
     return line | {
-        "episodes": len(made.tasks),
+        "episodes": len(recording.tasks),
         "calls": calls,
         "tokens": int(used["tokens in"].sum() + used["tokens out"].sum()),
         "malformed, %": 100 * malformed / calls,
@@ -114,7 +114,7 @@ def _cost(row: Planned) -> dict[str, Any]:
 
 
 class Played(NamedTuple):
-    """A planned row, and what it came to. same: a replay has the scores that were recorded."""
+    """A planned row and its results. same: whether a replay gives the recorded scores; True for other engines."""
 
     row: Planned
     results: Any
@@ -124,16 +124,16 @@ class Played(NamedTuple):
 def play(
     engine: str = "", names: Sequence[str] = (), data: str = "official", limit: int = 0, workers: int = 0
 ) -> list[Played]:
-    """Play rows of the plan: from their recordings, or anew by another engine.
+    """Play rows of the plan: replay their recordings, or play them with another engine.
 
-    names: of rows, by default all. limit: tasks, 0 for as many as planned. A row without its recording, or without its
-    data here, is left out, and it is said why. Raises BadSetting for a row that there is not.
+    names: of rows, by default all. limit: tasks, 0 for the planned number. Rows without a finished recording, or whose
+    data is missing, are left out with a message. Raises BadSetting for an unknown row.
     """
-    known = planned.plan()
-    if unknown := [name for name in names if name not in known]:
-        raise BadSetting(f"No planned recording {unknown[0]!r}; choose from {', '.join(known)}")
+    rows = planned.plan()
+    if unknown := [name for name in names if name not in rows]:
+        raise BadSetting(f"No planned recording {unknown[0]!r}; choose from {', '.join(rows)}")
     played = []
-    for row in (known[name] for name in names or known):
+    for row in (rows[name] for name in names or rows):
         if not engine and row.state != "whole":
             progress.say(f"{row.name}: {row.state}")
             continue
@@ -149,7 +149,7 @@ def play(
 
 
 def _same(name: str, results: Any) -> bool:
-    """Whether a replay gives the task scores, or else the rows, that were recorded."""
+    """Whether a replay gives the recorded task scores; True if single tasks have no scores."""
     from lab.runs.experiment import score_lines
 
     now = score_lines(results)
@@ -157,12 +157,12 @@ def _same(name: str, results: Any) -> bool:
         return True
     then = read_table(recordings_folder() / name / recordings.SCORES, (*now.columns,), ("value",))
     keys = ["benchmark", "condition", "task"]
-    both = [frame.sort_values(keys)[[*keys, "value"]].reset_index(drop=True) for frame in (then, now)]
-    return bool(both[0].equals(both[1]))
+    tables = [frame.sort_values(keys)[[*keys, "value"]].reset_index(drop=True) for frame in (then, now)]
+    return bool(tables[0].equals(tables[1]))
 
 
 def answer() -> Markdown:
-    """The sentences on the committed results, as a box."""
+    """The answer box with `sentences` on the committed results."""
     from IPython.display import Markdown
 
     lines = [f"- {sentence}" for sentence in sentences(register.committed())]
@@ -170,5 +170,5 @@ def answer() -> Markdown:
 
 
 def forest() -> Figure:
-    """The planned claims that were run, as `scoreboard.forest` draws them."""
+    """A forest plot (`scoreboard.forest`) of the planned claims that were run."""
     return scoreboard.forest([finding for finding in findings(register.committed()) if finding.on_a_model])

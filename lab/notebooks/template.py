@@ -1,7 +1,7 @@
-"""The form of a notebook's page: a short, computed answer. `faults` says what a notebook lacks.
+"""The required form of a notebook's page: a short, computed answer. `faults` lists deviations from it.
 
-A title that asks; an answer box and a key figure before anything else; few parameters, words and lines of code; one
-small table; the rest folded; no result in typed text.
+A question as title; then answer box and key figure; few parameters, words and lines of code; one small table; the rest
+folded; no result in Markdown text.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ TABLE = re.compile(r"<table.*?</table>", re.DOTALL)
 ROW, CELL, HEAD = re.compile(r"<tr\b"), re.compile(r"<th\b"), re.compile(r"<thead.*?</thead>", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
 LINK = re.compile(r"\]\([^)]*\)|`[^`]*`")
-# What only a run can say: decimals, shares in percent but the level of intervals, differences with a sign.
+# Numbers that only a run can give: decimals, percentages except the level of intervals, signed differences.
 RESULT = re.compile(r"(?<![\w.§])[+−-]?\d+\.\d+(?![\w.])|(?<!\d)(?!95 %)\d+ ?%|(?<![\w–])[+−]\d")
 
 
 def faults(notebook: NotebookNode, name: str) -> Iterator[str]:
-    """What keeps a notebook from the form, a sentence each."""
+    """Yield a sentence for each deviation of a notebook from the required form."""
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if not texts or not texts[0].splitlines()[0].endswith("?"):
@@ -36,7 +36,7 @@ def faults(notebook: NotebookNode, name: str) -> Iterator[str]:
     if (
         not code
         or "answer" not in tags(code[0])
-        or not any("image/png" in out.get("data", {}) for out in code[0].outputs)
+        or not any("image/png" in output.get("data", {}) for output in code[0].outputs)
     ):
         yield "it does not begin with an answer box and a key figure"
     if (count := len(declared(notebook, name))) > MOST_PARAMETERS:
@@ -50,20 +50,20 @@ def faults(notebook: NotebookNode, name: str) -> Iterator[str]:
         if columns > MOST_COLUMNS or rows > MOST_ROWS:
             yield f"a table has {columns} columns and {rows} rows; fold what is over {MOST_COLUMNS} and {MOST_ROWS}"
     for text in texts:
-        if found := RESULT.search(LINK.sub("", text)):
-            yield f"a text states a result, {found.group()!r}; let code say it"
+        if result := RESULT.search(LINK.sub("", text)):
+            yield f"a text states a result, {result.group()!r}; let code say it"
 
 
 def words(notebook: NotebookNode) -> int:
-    """Words of texts and of answer boxes, without those that are folded."""
-    shown = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    """The number of words in Markdown cells and answer boxes, without folded ones."""
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     outputs = (output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
-    shown += [data["text/markdown"] for data in outputs if "text/markdown" in data]
-    return sum(len(TAG.sub(" ", LINK.sub("]", FOLD.sub("", text))).split()) for text in shown)
+    texts += [data["text/markdown"] for data in outputs if "text/markdown" in data]
+    return sum(len(TAG.sub(" ", LINK.sub("]", FOLD.sub("", text))).split()) for text in texts)
 
 
 def tables(notebook: NotebookNode) -> Iterator[tuple[int, int]]:
-    """Columns and rows of every table that is not folded."""
+    """Yield (columns, rows) of each table that is not folded."""
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         for table in TABLE.findall(FOLD.sub("", output.get("data", {}).get("text/html", ""))):
             heads = HEAD.findall(table)

@@ -1,6 +1,6 @@
 """The worker process: executes one notebook with papermill; `lab.notebooks.execute` starts it and receives its outcome.
 
-When the parent goes away, the worker stops its kernel and itself.
+If the parent process ends, the worker stops its kernel and itself.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from lab.machine.scratch import scratch_folder
 
 
 class Stop(KeyboardInterrupt):
-    """A signal asked for the end; like Ctrl-C it passes through every event loop and lets the kernel be shut down."""
+    """A signal requested the end. Like Ctrl-C it passes through every event loop, so that the kernel is shut down."""
 
 
 @dataclass
 class Progress:
-    """Progress of the worker: the current cell, from 1, and why it stops."""
+    """Progress of the worker: the number of the current cell, from 1, and the reason for stopping."""
 
     cell: int = 0
     reason: str = ""
@@ -39,13 +39,13 @@ def work(
     source: Path, output: Path, partly: Path, parameters: Mapping[str, Any], timeout: float | None,
     environment: Mapping[str, str], printed: Path, outcome: Connection,
 ) -> None:  # fmt: skip
-    """Execute a notebook; sends what went wrong, "" for nothing, and the CPU-seconds that it took.
+    """Execute a notebook, and send (error message or "", CPU-seconds) to `outcome`.
 
-    partly: the file that papermill writes cell by cell. timeout: seconds. printed: the file for what is printed.
+    partly: the file that papermill writes cell by cell. timeout: seconds. printed: the file for printed output.
     """
     os.setsid()  # a Ctrl-C in the terminal goes to the parent, which stops its workers in order
     with printed.open("w") as sink:
-        for descriptor in (1, 2):  # sys.stdout alone would not hold what compiled code prints
+        for descriptor in (1, 2):  # redirecting sys.stdout alone would miss the output of compiled code
             os.dup2(sink.fileno(), descriptor)
     os.environ.update(environment)
     progress = Progress()
@@ -55,15 +55,15 @@ def work(
             _use_this_python(Path(folder))
             _execute(source, output, partly, parameters, progress)
         failure = ""
-    except BaseException as error:  # whatever happened, the parent has to hear of it
+    except BaseException as error:  # the parent has to be informed of any error
         failure = _message(error, progress)
-    # The kernel has ended, so that it counts, with all processes that it had waited for.
+    # The kernel has ended, so RUSAGE_CHILDREN includes it and all child processes that it waited for.
     parts = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     outcome.send((failure, sum(part.ru_utime + part.ru_stime for part in parts)))
 
 
 def _listen(progress: Progress, timeout: float | None) -> None:
-    """Turn Ctrl-C, a termination, the parent's end and the time limit into a clean stop."""
+    """Turn Ctrl-C, SIGTERM, the parent's end and the timeout into a clean stop."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         progress.reason = f"took longer than {timeout:g} s" if number == signal.SIGALRM else "stopped"
@@ -79,11 +79,11 @@ def _listen(progress: Progress, timeout: float | None) -> None:
 def _stop_with_parent() -> None:
     if parent := multiprocessing.parent_process():
         parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)  # handlers run in the main thread only, and this is another
+        os.kill(os.getpid(), signal.SIGTERM)  # a signal, since handlers run in the main thread only
 
 
 def _use_this_python(folder: Path) -> None:
-    """Make `python3` mean this interpreter: a kernel installed in the user's home would otherwise come first."""
+    """Make the kernel `python3` this interpreter; otherwise a kernel in the user's home would take precedence."""
     kernel = folder / "kernels" / "python3"
     kernel.mkdir(parents=True)
     command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
@@ -110,16 +110,16 @@ def _execute(source: Path, output: Path, partly: Path, parameters: Mapping[str, 
         kernel_name="python3",
         language="python",
         progress_bar=False,
-        start_timeout=120,  # papermill's 60 seconds are short for two kernels that start on a busy machine
+        start_timeout=120,  # papermill's 60 seconds are too short for two kernels that start on a busy machine
         cwd=str(source.parent),
     )
     write(normalise(answered(execute, progress)), output)
 
 
 def answered(execute: Callable[[], Any], progress: Progress) -> Any:
-    """Execute; once more where the kernel never answered.
+    """Call `execute`, and retry once if the kernel never answered.
 
-    Ports are picked before a kernel binds them, so of two kernels that start at once one may find its own taken.
+    A kernel's ports are picked before it binds them, so two kernels that start at once may get the same ones.
     """
     try:
         return execute()
@@ -130,12 +130,12 @@ def answered(execute: Callable[[], Any], progress: Progress) -> Any:
 
 
 def _no_template(path: Path) -> str:
-    """papermill fills braces in paths from the parameters; a folder may simply be called so."""
+    """Escape braces: papermill would fill them from the parameters, but a folder's name may contain some."""
     return str(path).replace("{", "{{").replace("}", "}}")
 
 
 def _register_engine(progress: Progress) -> None:
-    """papermill's own engine, which notes the cell that it is at."""
+    """Register papermill's standard engine as "lab", extended to store the number of the current cell."""
     from papermill.engines import NBClientEngine, NotebookExecutionManager, papermill_engines
 
     class ReportingEngine(NBClientEngine):
@@ -157,11 +157,11 @@ def _message(error: BaseException, progress: Progress) -> str:
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
-    at = f"cell {progress.cell}" if progress.cell else "before the first cell"
+    position = f"cell {progress.cell}" if progress.cell else "before the first cell"
     if progress.reason:
-        return f"{at}: {progress.reason}"
+        return f"{position}: {progress.reason}"
     if isinstance(error, DeadKernelError):
-        return f"{at}: the kernel died; a crash in compiled code, or the system ran out of memory"
+        return f"{position}: the kernel died; a crash in compiled code, or the system ran out of memory"
     if isinstance(error, PapermillExecutionError):
-        return f"{at}: {error.ename}: {error.evalue}"
-    return f"{at}: {type(error).__name__}: {error}"
+        return f"{position}: {error.ename}: {error.evalue}"
+    return f"{position}: {type(error).__name__}: {error}"
