@@ -125,8 +125,8 @@ def explore(options: Sequence[str] = ()) -> NoReturn:
     print(f"Your copies of the notebooks are in {shown(folder)}; change what you like", flush=True)
     settings = ["--LabApp.default_url=/lab/tree/0_tour.ipynb", "--LabApp.news_url=None"]
     if os.geteuid() == 0:  # as in a container
-        what = "who has the token in its address can run any command on this machine as root"
-        print(f"You are root, so JupyterLab starts with --allow-root: {what}", flush=True)
+        warning = "who has the token in its address can run any command on this machine as root"
+        print(f"You are root, so JupyterLab starts with --allow-root: {warning}", flush=True)
         settings.append("--allow-root")
     # First on the path, as in the runner: use the code of this checkout, even if another one is installed.
     packages = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
@@ -205,7 +205,7 @@ def _refresh(notebooks: Sequence[Path], side_by_side: int, timeout: float | None
     for outcome in execute(jobs, side_by_side, timeout):
         before, now = (stored.reported(outcome.job.name, at) for at in (stored.COMMITTED, outcome.job.figures))
         if not outcome.failure and before and now and before.data != now.data:
-            why = f"not put in place: it ran on {now}, and what is committed is of {before}; set LAB_DATA to that data"
+            why = f"not replaced: it ran on {now}, but the committed notebook on {before}; set LAB_DATA to that data"
             outcome = outcome._replace(failure=why)
         outcomes.append(outcome)
     status = _conclude(outcomes, FOLDER, stored.COMMITTED)
@@ -232,7 +232,7 @@ def _conclude(outcomes: Sequence[Outcome], out: Path, drawn: Path, summed_up: bo
     print(aligned([("notebook", "result", "seconds", "CPU-seconds"), *rows]))
     for job, failure, *_ in outcomes:
         if failure:
-            hint = f"; kept up to there in {shown(job.failed)}" if job.failed.exists() else ""
+            hint = f"; its cells up to the error are in {shown(job.failed)}" if job.failed.exists() else ""
             print(visible(f"{job.name}: {failure}{hint}"))
     failed = {outcome.job.name for outcome in outcomes if outcome.failure}
     results = {outcome.job.name: stored.reported(outcome.job.name, outcome.job.figures) for outcome in outcomes}

@@ -19,8 +19,8 @@ HEAD = "| place | the paper | here | kind | changed by |\n| --- | --- | --- | --
 
 
 class Deviation(NamedTuple):
-    """A difference. where: section or table of the paper. paper, here: what the paper and what we do. file: the file of
-    our implementation. switch: the parameter that changes it, "" for none.
+    """A difference. where: section or table of the paper. paper, here: what the paper, and what this suite says or
+    does. file: of the repository, with this suite's version. switch: the parameter that changes it, "" for none.
     """
 
     kind: Literal["prompt", "setting", "algorithm", "data"]

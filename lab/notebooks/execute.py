@@ -83,7 +83,7 @@ class _Worker:
             self.process.join()
         except EOFError:
             self.process.join()
-            lines = [line.strip() for line in _text(self.errors).splitlines() if line.strip()] or ["it said nothing"]
+            lines = [line.strip() for line in _text(self.errors).splitlines() if line.strip()] or ["no output"]
             failure, cpu = f"the worker process ended with status {self.process.exitcode}: {lines[-1]}", 0.0
         job = self.job
         if not failure:

@@ -161,7 +161,7 @@ def filled(text: str, page: str = "README.md") -> str:
     """A page with all parts computed. Raises ValueError for an unknown part, or one that lost a marker."""
     for name in LEFT_OVER.findall(PART.sub("", text)):
         if name in PARTS:
-            raise ValueError(f"{page} has lost the line before or behind the part {name}; put it back")
+            raise ValueError(f"{page} has lost the line before or after the part {name}; restore it")
 
     def computed(match: re.Match[str]) -> str:
         name = match["name"]

@@ -48,9 +48,9 @@ def folder() -> str:
 def named_after(changed: Mapping[str, Any]) -> str:
     """A folder's name for changed parameters. If it is too long or has special characters, a hash is appended."""
     names = sorted(changed.keys() - {*MACHINE})
-    words = ",".join(f"{name}={_word(changed[name])}" for name in names)
-    plain = "".join(char if char.isalnum() or char in "@.,+=_-" else "-" for char in words)[:LONGEST]
-    return plain if plain == words else f"{plain}~{hashlib.sha256(words.encode()).hexdigest()[:6]}"
+    text = ",".join(f"{name}={_word(changed[name])}" for name in names)
+    plain = "".join(char if char.isalnum() or char in "@.,+=_-" else "-" for char in text)[:LONGEST]
+    return plain if plain == text else f"{plain}~{hashlib.sha256(text.encode()).hexdigest()[:6]}"
 
 
 def _word(value: Any) -> str:

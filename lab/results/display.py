@@ -94,10 +94,10 @@ class Shown:
 def shown(frame: pd.DataFrame, decimals: int = 3) -> Shown:
     """A displayed table, for the end of a notebook's cell.
 
-    decimals: maximal number; a column has as many as it needs, and p-values may have four. Two columns with "low" and
-    "high" in their names are the interval of the number before them. Empty columns are left out, and so are counts of
-    faults if all are 0. An index is displayed only if it has a name other than "source"; that index, or a column of
-    this name, marks the rows of this run.
+    decimals: maximal number; a column has as many as it needs, and p-values may have four. Two columns whose names end
+    in "low" and "high" are the interval of the number before them. Empty columns are left out, and so are counts of
+    faults if all are 0. An index is displayed only if it has a name other than "source". An index or column "source"
+    marks the rows of this run.
     """
     flat = frame.head(MOST).reset_index(drop=frame.index.names in ([None], [SOURCE]))
     columns = dict(columns_of(flat, decimals))

@@ -116,7 +116,7 @@ def _resampled(side: np.ndarray, random: np.random.Generator, draws: int) -> np.
 
     columns = side.shape[1]
     counts = random.multinomial(columns, np.full(columns, 1 / columns), size=draws)
-    known = ~np.isnan(side)
+    present = ~np.isnan(side)
     with np.errstate(invalid="ignore"):
-        means: np.ndarray = (counts @ np.where(known, side, 0).T) / (counts @ known.T)
+        means: np.ndarray = (counts @ np.where(present, side, 0).T) / (counts @ present.T)
     return means

@@ -327,8 +327,8 @@ def mcnemar(only_a: int, only_b: int) -> float:
 
 
 def _shared_tasks(a: Mapping[str, float], b: Mapping[str, float]) -> list[str]:
-    for here, there, which in ((a, b, "second"), (b, a, "first")):
-        missing = sorted(set(here) - set(there))
+    for run, other, which in ((a, b, "second"), (b, a, "first")):
+        missing = sorted(set(run) - set(other))
         if missing:
             raise ValueError(
                 f"the {which} run lacks {len(missing)} of the other's tasks: {_some(missing)}. "

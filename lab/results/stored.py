@@ -179,8 +179,8 @@ class Stored:
         largest: dict[Side, Scores] = {}
         for path in [*sorted(recordings_folder().glob(f"*/{SUFFIX[1:]}")), *filter(os.path.lexists, paths)]:
             for scores in _read_scores(path):
-                known = largest.get(scores.side)
-                if known is None or len(scores.values) > len(known.values):
+                previous = largest.get(scores.side)
+                if previous is None or len(scores.values) > len(previous.values):
                     largest[scores.side] = scores
         return largest
 

@@ -36,12 +36,12 @@ def folder_for(manifest: Manifest, condition: str) -> Path:
     Raises DamagedFile if the link to an existing folder is no valid link.
     """
     runs = runs_folder()
-    words = [_plain(manifest.engine), _plain(condition), f"n={len(manifest.tasks)}", manifest.digest[:6]]
-    wanted = Path(_plain(notebook_name() or manifest.method)) / " ".join(word for word in words if word)
+    parts = [_plain(manifest.engine), _plain(condition), f"n={len(manifest.tasks)}", manifest.digest[:6]]
+    path = Path(_plain(notebook_name() or manifest.method)) / " ".join(word for word in parts if word)
     link = index() / manifest.digest
     try:  # creating a link is atomic, and succeeds in one process only
         link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(Path("..") / wanted)
+        link.symlink_to(Path("..") / path)
     except FileExistsError:
         match = re.fullmatch(r"\.\./([^/.][^/]*/[^/]+ [0-9a-f]{6})", os.readlink(link) if link.is_symlink() else "")
         if not match:
@@ -51,8 +51,8 @@ def folder_for(manifest: Manifest, condition: str) -> Path:
             copied = f" with {links}: these runs were copied with their links followed" if link.is_dir() else ""
             remedy = f"Delete it{copied}. It is made again, and the runs themselves stay as they are"
             raise damaged(target, why, remedy) from None
-        wanted = Path(match[1])
-    return runs / wanted
+        path = Path(match[1])
+    return runs / path
 
 
 def index() -> Path:
@@ -101,9 +101,9 @@ def find(name: str | Path) -> Path:
     for folder in (Path(name), runs_folder() / name):
         if any(os.path.isfile(folder / file) for file in (LOCK, EPISODES)):
             return folder
-    known, wanted = folders(), str(name).lower()
-    matches = [folder for folder in known if folder.name.lower() == wanted]
-    matches = matches or [folder for folder in known if wanted in called(folder).lower()]
+    known, text = folders(), str(name).lower()
+    matches = [folder for folder in known if folder.name.lower() == text]
+    matches = matches or [folder for folder in known if text in called(folder).lower()]
     if len(matches) == 1:
         return matches[0]
     if not matches:

@@ -224,10 +224,10 @@ def costs(
     rows = [
         {**shared, **dict(columns), "backbone": results.backbone, "evidence": results.evidence, "operator": operator}
         | ({"engine": who.of(operator).label} if who.routes else {})
-        | summed([used[operator] for used in usages if operator in used], not who.of(operator).by_rules)
-        | _cut([used[operator] for used in usages if operator in used])
+        | summed([usage[operator] for usage in usages if operator in usage], not who.of(operator).by_rules)
+        | _cut([usage[operator] for usage in usages if operator in usage])
         for columns, usages in groups.items()
-        for operator in sorted({operator for used in usages for operator in used})
+        for operator in sorted({operator for usage in usages for operator in usage})
     ]
     table = pd.DataFrame(rows)
     return table.fillna({"cut": 0}).astype({"cut": int}) if "cut" in table else table

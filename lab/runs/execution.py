@@ -272,8 +272,8 @@ class Supervisor:
 
     def _quarantined(self, task: str, death: WorkerDied) -> Ended:
         count = self.deaths.counts[task]
-        why = f"{count} workers died while they played {task}, the last one while it played nothing else ({death}); "
-        return Fault(task, why + "was memory short? Logs may tell. It is tried once, alone, when run again"), Played(
+        why = f"{count} workers died while they played {task}, the last one while it played only this ({death}). "
+        return Fault(task, why + "Check the logs for a lack of memory. The next run retries it once, alone"), Played(
             None
         )
 

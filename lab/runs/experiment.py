@@ -206,17 +206,17 @@ class Experiment(ABC):
         operator: the only operator that the recording answers; then the settings stay and must agree with it.
         Raises BadSetting when a setting differs from the recording's.
         """
-        known = self._known(getattr(connected(engine), "parameters", {}))
+        recorded = self._known(getattr(connected(engine), "parameters", {}))
         settings = {setting.name: setting for setting in fields(self)}
-        for name in sorted(known.keys() - {*self.selection}):
-            ours, theirs, setting = getattr(self, name), known[name], settings[name]
+        for name in sorted(recorded.keys() - {*self.selection}):
+            ours, theirs, setting = getattr(self, name), recorded[name], settings[name]
             default = setting.default_factory() if setting.default_factory is not MISSING else setting.default
             if ours != theirs and (operator or ours != default):
                 raise BadSetting(
                     f"{engine}{f' is to answer {operator} and' if operator else ''} was recorded with "
                     f"{name}={theirs!r}, not {ours!r}; drop that setting, set it so, or record a run with it"
                 )
-        return self if operator else replace(self, **known)
+        return self if operator else replace(self, **recorded)
 
     def _known(self, recorded: Mapping[str, Any]) -> dict[str, Any]:
         """The recording's settings that are fields of this class, parsed to the fields' types."""
@@ -318,15 +318,15 @@ def spread(items: Sequence[T], limit: int) -> list[T]:
 
 def _differences(settings: Any) -> list[str]:
     """The settings that differ from their defaults, as text: "undo=3", or "-Validate" for a switched-off one."""
-    words = []
+    texts = []
     for setting in fields(settings):
         value = getattr(settings, setting.name)
         if setting.name in ("engine", "data", "limit") or value == setting.default or setting.metadata:
             continue
         if is_dataclass(value):
-            words += _differences(value)
+            texts += _differences(value)
         elif isinstance(value, bool):
-            words.append(setting.name if value else f"-{setting.name.title()}")
+            texts.append(setting.name if value else f"-{setting.name.title()}")
         else:
-            words.append(f"{setting.name}={','.join(map(str, value)) if isinstance(value, tuple) else value}")
-    return words
+            texts.append(f"{setting.name}={','.join(map(str, value)) if isinstance(value, tuple) else value}")
+    return texts

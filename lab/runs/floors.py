@@ -138,7 +138,7 @@ def frame(name: str, played: Mapping[str, Results[Any]]) -> pd.DataFrame:
 
 
 def _data(panel: Panel, data: str, seed: int) -> str:
-    """The data that all agents play, decided by the first agent for all: rules alone would choose synthetic data."""
+    """The data for all agents, decided by the first, which asks no engine: rules alone would choose synthetic data."""
     return replace(next(iter(panel.agents.values())), data=data, seed=seed).resolved().data
 
 

@@ -89,37 +89,37 @@ def _estimate(model: str, engine: str, method: str, runs: Sequence[Manifest]) ->
     Based on the most similar run or recording: preferably of this model, else of the same model with other options,
     else of any model. Another model's seconds are not used: a local model's are then computed from tokens and speed.
     """
-    wanted, whole = engines.parse(model), engines.parse(engine)
-    runtime = engines.OPENVINO if wanted.kind == "local" else None
+    target, full = engines.parse(model), engines.parse(engine)
+    runtime = engines.OPENVINO if target.kind == "local" else None
     name = model if model == engine else f"{model} in '{engine}'"
     estimate = Estimate(name, method, sum(len(run.tasks) for run in runs), sum(map(played, runs)))
     candidates: list[tuple[tuple[Any, ...], _PastUsage, pd.DataFrame]] = []
     for past in [*_runs(method), *recordings.read_all(method, _recorded)]:
-        operators = [operator for operator in past.usage["operator"].unique() if whole.of(operator).text == wanted.text]
+        operators = [operator for operator in past.usage["operator"].unique() if full.of(operator).text == target.text]
         parts = [past.engine.of(operator) for operator in operators]
-        used = past.usage[past.usage["operator"].isin(operators)]
-        if used["tokens_in"].sum() <= 0 or any(part.kind not in engines.MODELS for part in parts):
+        usage = past.usage[past.usage["operator"].isin(operators)]
+        if usage["tokens_in"].sum() <= 0 or any(part.kind not in engines.MODELS for part in parts):
             continue
-        same_model = all(part.name == wanted.name and part.options.get(engines.RUNTIME) == runtime for part in parts)
+        same_model = all(part.name == target.name and part.options.get(engines.RUNTIME) == runtime for part in parts)
         same_options = same_model and all(part.text == model for part in parts)
         same_settings = sum(past.parameters.get(name) == value for name, value in runs[0].parameters.items())
-        candidates.append(((same_options, same_model, same_settings, past.episodes), past, used))
+        candidates.append(((same_options, same_model, same_settings, past.episodes), past, usage))
     if not candidates:
         why = f"calls, dollars and hours unknown: no run of a model on {method} yet; try a limit of 2 first"
         return replace(estimate, missing=(why,))
-    (_, same_model, *_), past, used = max(candidates, key=lambda entry: entry[0])
+    (_, same_model, *_), past, usage = max(candidates, key=lambda entry: entry[0])
     share = (estimate.episodes - estimate.played) / past.episodes
-    calls, tokens_in, tokens_out = (share * float(used[name].sum()) for name in ("calls", "tokens_in", "tokens_out"))
-    uncached, seconds = int((used["calls"] - used["cached"]).sum()), None
-    if same_model and uncached and used["seconds"].notna().all():
+    calls, tokens_in, tokens_out = (share * float(usage[name].sum()) for name in ("calls", "tokens_in", "tokens_out"))
+    uncached, seconds = int((usage["calls"] - usage["cached"]).sum()), None
+    if same_model and uncached and usage["seconds"].notna().all():
         # Time per uncached call: cache hits take no time.
-        seconds = calls * float(used["seconds"].sum()) / uncached
+        seconds = calls * float(usage["seconds"].sum()) / uncached
     elif runtime and not same_model:
-        seconds = seconds_of(wanted.name, tokens_in, tokens_out)
+        seconds = seconds_of(target.name, tokens_in, tokens_out)
     source = f"{past.episodes:,} episode{'s' * (past.episodes > 1)} of {past.engine} took in {past.where}"
-    dollars, missing = backbone.price(wanted.name, round(tokens_in), round(tokens_out)), []
+    dollars, missing = backbone.price(target.name, round(tokens_in), round(tokens_out)), []
     if dollars is None:
-        missing.append(f"dollars unknown: {shown(backbone.PRICES)} has no price for {wanted.name}; add a line")
+        missing.append(f"dollars unknown: {shown(backbone.PRICES)} has no price for {target.name}; add a line")
     if seconds is None:
         missing.append(f"hours unknown: {source} tells no seconds of {model}; try a limit of 2 first")
     return replace(

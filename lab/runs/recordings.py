@@ -240,7 +240,7 @@ def names(method: str) -> list[str]:
 
 
 def rows(method: str) -> pd.DataFrame:
-    """The finished rows of all recordings of a method, with a column `data` that names the data set.
+    """The finished rows of all recordings of a method, with a column `data`, "official" or "synthetic".
 
     The source names recording, model file and date. Damaged and void recordings are reported and left out.
     """

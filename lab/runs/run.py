@@ -161,11 +161,11 @@ class Run:
 
     def _agree(self) -> None:
         path = self.folder / MANIFEST
-        wanted, why = self.manifest.identity(), f"{path} is missing"
+        identity, why = self.manifest.identity(), f"{path} is missing"
         if path.exists():
             path.open("rb").close()  # fails for a folder or a missing permission, which cannot be repaired here
             try:
-                different = differences(Manifest.read(self.folder).identity(), wanted)
+                different = differences(Manifest.read(self.folder).identity(), identity)
             except DamagedFile as error:
                 why = str(error).partition(". ")[0]
             else:

@@ -52,7 +52,7 @@ class Metric:
 class Condition:
     """A method with its settings. plays: benchmark -> factory of its experiment; other benchmarks leave it out.
 
-    settings: field -> value, where it differs from the defaults. role: "placebo" and "privileged" are no plain methods.
+    settings: field -> value, where it differs from the defaults. role: "privileged" has information that agents lack.
     extra: played only if named. recorded: a real model plays it by default. matched: name of the placebo's setting
     whose value `Study.matched` computes.
     """

@@ -145,8 +145,8 @@ class Trial(Experiment):
             parts.setdefault((dataset, method), {})[task] = replace(episode, task=task)
         return [
             score._replace(part="/".join(pair), episodes=(str(Entry(*pair, score.of)),))
-            for pair, own in parts.items()
-            for score in self.part(*pair).scores(own)
+            for pair, played in parts.items()
+            for score in self.part(*pair).scores(played)
         ]
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:

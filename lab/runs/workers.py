@@ -140,7 +140,7 @@ class Processes(Crew):
                 raise
             self.close()
             codes = EXIT_CODES.search(str(error))
-            raise WorkerDied(codes[0] if codes else "ended without a word") from None
+            raise WorkerDied(codes[0] if codes else "ended without an exit code") from None
 
     def give_up(self, future: Future[Any]) -> bool:
         self.close()
@@ -276,16 +276,16 @@ def _play_checked(code: str, address: str, play: Play, task: str) -> Any:
 @cache
 def _check(code: str, address: str) -> None:
     """Raises Unavailable if this worker's code or endpoint differs from the run's."""
-    here = f"The worker on {socket.gethostname()}"
+    worker = f"The worker on {socket.gethostname()}"
     if code_hash() != code:
         raise Unavailable(
-            f"{here} has other code in {ROOT} than the machine that started the run; "
+            f"{worker} has other code in {ROOT} than the machine that started the run; "
             "install the same checkout there and start the worker again"
         )
-    own = clean_address(os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI)
-    if address and own != address:
+    own_address = clean_address(os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI)
+    if address and own_address != address:
         raise Unavailable(
-            f"{here} has OPENAI_BASE_URL={own}, and the run is of {address}; "
+            f"{worker} has OPENAI_BASE_URL={own_address}, and the run is of {address}; "
             "set it where the worker is started, and start the worker again"
         )
 

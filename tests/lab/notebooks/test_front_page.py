@@ -43,7 +43,7 @@ def test_a_page_is_filled_in_place_and_a_lost_marker_is_named() -> None:
     text = front_page.README.read_text(encoding="utf-8")
     filled = front_page.filled(text)
     assert front_page.filled(filled) == filled
-    with pytest.raises(ValueError, match="README.md has lost the line before or behind the part notebooks"):
+    with pytest.raises(ValueError, match="README.md has lost the line before or after the part notebooks"):
         front_page.filled(text.replace("<!-- end of notebooks -->", ""))
 
 

@@ -148,7 +148,7 @@ def test_one_failing_notebook_does_not_stop_the_others(tmp_path: Path, capsys: p
     assert outputs(out / "bad.failed.ipynb") == ["before\n"]
     assert sorted(path.name for path in out.iterdir()) == ["bad.failed.ipynb", "good.ipynb"]
     printed = capsys.readouterr().out
-    assert "ZeroDivisionError: division by zero; kept up to there in" in printed
+    assert "ZeroDivisionError: division by zero; its cells up to the error are in" in printed
 
 
 @pytest.mark.campaign
@@ -365,7 +365,7 @@ def test_other_data_is_not_put_in_place(tmp_path: Path, committed_figures: Path,
     write(kept, other)
     assert main(["run", "--in-place", str(other)]) == 1
     assert (
-        "it ran on synthetic data, n = 3, and what is committed is of official data, n = 3" in capsys.readouterr().out
+        "it ran on synthetic data, n = 3, but the committed notebook on official data, n = 3" in capsys.readouterr().out
     )
     assert (path.read_bytes(), (committed_figures / "results" / "a.json").read_bytes()) == before
     assert read(other).cells[-1].outputs == kept.cells[-1].outputs
