@@ -156,10 +156,7 @@ def copies() -> Path:
 
 
 def check(names: Sequence[str], side_by_side: int = 2, timeout: float | None = None) -> int:
-    """Report claims without valid rows, and committed notebooks with faults of form or stale outputs.
-
-    Returns 0 if there are none, else 1.
-    """
+    """Report invalid claims, and notebooks with faults of form or stale outputs. Returns 0 if none, else 1."""
     from lab.notebooks.check import check as look
 
     if faults := register.faults():  # cheap, so checked before notebooks run for hours

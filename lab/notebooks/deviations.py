@@ -19,8 +19,8 @@ HEAD = "| place | the paper | here | kind | changed by |\n| --- | --- | --- | --
 
 
 class Deviation(NamedTuple):
-    """A difference. where: section or table of the paper. paper, here: what the paper, and what this suite says or
-    does. file: of the repository, with this suite's version. switch: the parameter that changes it, "" for none.
+    """A difference. where: section or table of the paper. paper, here: the paper's version and ours. file: of ours, in
+    the repository. switch: the parameter that changes it, "" for none.
     """
 
     kind: Literal["prompt", "setting", "algorithm", "data"]
@@ -45,7 +45,7 @@ def entries(paper: str) -> list[Deviation]:
 
 
 def table(paper: str) -> pd.DataFrame:
-    """The deviations from a paper as a table, one row each; columns are the fields of `Deviation`."""
+    """The deviations from a paper as a table; columns are the fields of `Deviation`."""
     import pandas as pd
 
     return pd.DataFrame(entries(paper), columns=Deviation._fields)

@@ -138,10 +138,7 @@ def notebooks(which: str = "") -> str:
 
 
 def size(which: str = "") -> str:
-    """A sentence with the numbers of lines of the methods and the suite.
-
-    A method's lines are those of the modules at the top of its package.
-    """
+    """A sentence with the lines of the methods (the modules at the top of their packages) and of the suite."""
     methods = {
         package: sum(map(_length, (path for path in (ROOT / package).glob("*.py") if path.stem != "plots")))
         for package in METHODS
@@ -173,10 +170,7 @@ def filled(text: str, page: str = "README.md") -> str:
 
 
 def answered(notebook: NotebookNode, name: str) -> NotebookNode:
-    """A copy of a notebook with the current answer box after the title.
-
-    Notebooks that are neither an item of a paper nor an overview have no box.
-    """
+    """A copy with the current answer box after the title, unless it is neither an item of a paper nor an overview."""
     listed = {item.notebook for paper in register.papers() for item in paper.items} | {*scoreboard.OVERVIEWS}
     clean = normalise(notebook)
     clean.cells = [cell for cell in clean.cells if TAG not in tags(cell)]

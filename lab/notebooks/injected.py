@@ -22,7 +22,7 @@ from lab.notebooks.parameters import Parameter, check_choices, check_engines, ch
 
 FIRST_LINE = "# Parameters"  # of papermill's cell
 MACHINE = ("workers", "cluster")  # parameters that change no number
-LONGEST = 60  # maximal length of the parameters in a folder's name
+LONGEST = 60  # characters of the parameters in a folder's name
 PAPERMILL: dict[type, str] = {
     str: " (write -r {} TEXT)",
     list: " (write -y '{}: […]')",

@@ -19,7 +19,7 @@ LAYERS = (
 
 
 def draw() -> Figure:
-    """Draw the layers as boxes; a package may import from the layers below it."""
+    """Draw the layers as boxes; a box may import from those below."""
     canvas = Canvas(8, 4.8)
     for row, layer in enumerate(LAYERS):
         for column, (name, text) in enumerate(layer.items()):

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 DPI = 100  # a figure of 8 inches is 800 pixels wide
 MOST_METRICS, MOST_ROWS = 3, 12  # maximal size of the table
-MOST_IN_FIGURE = 16  # maximal number of lines in all panels, so that the figure fits on the first screen
-MOST_LINES = 14  # maximal number of lines in a panel; methods with a value of ours have priority
+MOST_IN_FIGURE = 16  # lines in all panels, so that the figure fits on the first screen
+MOST_LINES = 14  # lines in a panel; methods with a value of ours have priority
 
 
 def answer(notebook: str) -> None:
@@ -147,7 +147,7 @@ def _published(row: Mapping[str, Any]) -> str:
 
 
 def _answered(row: Mapping[str, Any]) -> str:
-    """Text for a row of ours: the model that answered, or the kind of engine, such as rules or simulated."""
+    """Text for a row of ours: the model that answered, or "rules (no model)", "simulated" or "nobody"."""
     who = dots.who(_text(row["backbone"]), row["evidence"])
     return _model(row["backbone"]) if who in (dots.SMALL, dots.BIG) else who
 

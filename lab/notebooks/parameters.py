@@ -205,7 +205,7 @@ def _wrong(parameter: Parameter, value: Any, error: ValueError, written: Mapping
 
 
 def unknown(head: str, name: str, parameters: Collection[Parameter]) -> NotebookError:
-    """The error for a name that is not declared. head: first words, with the notebooks that lack it."""
+    """The error for a name that is not declared. head: its first words, on who lacks it."""
     lines = dict.fromkeys(map(str, parameters))
     intro = "There are:" if lines else "They declare none."
     alike = hint(name, {parameter.name for parameter in parameters})

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from IPython.display import Markdown
     from matplotlib.figure import Figure
 
-MOST_ANSWERED = 4  # maximal number of claims in an answer box; the others are on the scoreboard
-MOST_REPORTED = 6  # maximal number of numbers in the box of a notebook without claims
+MOST_ANSWERED = 4  # claims in an answer box; the others are on the scoreboard
+MOST_REPORTED = 6  # numbers in the box of a notebook without claims
 AXES = {"%": "difference in points", "": "difference in the metric's own unit"}
 
 

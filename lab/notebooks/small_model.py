@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from IPython.display import Markdown
     from matplotlib.figure import Figure
 
-LEADING = 4  # maximal number of sentences on single claims, after the one that counts all claims
+LEADING = 4  # sentences on single claims, after the one that counts all claims
 
 
 def findings(judged: Sequence[PaperFindings]) -> list[Finding]:

@@ -29,7 +29,7 @@ class Stop(KeyboardInterrupt):
 
 @dataclass
 class Progress:
-    """Progress of the worker: the number of the current cell, from 1, and the reason for stopping."""
+    """Progress of the worker: the current cell, from 1, and the reason for stopping."""
 
     cell: int = 0
     reason: str = ""
@@ -135,7 +135,7 @@ def _no_template(path: Path) -> str:
 
 
 def _register_engine(progress: Progress) -> None:
-    """Register papermill's standard engine as "lab", extended to store the number of the current cell."""
+    """Register as "lab" papermill's engine, extended to store the current cell."""
     from papermill.engines import NBClientEngine, NotebookExecutionManager, papermill_engines
 
     class ReportingEngine(NBClientEngine):

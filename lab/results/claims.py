@@ -34,8 +34,8 @@ FITTED, BY_CONSTRUCTION = "FITTED", "BY CONSTRUCTION"
 BY_PLACEBO, BY_NULL = "AGREES, but so does the placebo", "AGREES, but so does a null model"
 NOT_RUN, VOID, MISSING = "NOT RUN", "VOID", "MISSING"
 FAULTS = (VOID, MISSING)
-LEAST = 20  # minimal number of tasks for a verdict on a contrast's direction
-MOST_WORDS = 10  # maximal number of words of a claim's sentence
+LEAST = 20  # tasks needed for a verdict on a contrast's direction
+MOST_WORDS = 10  # maximum in a claim's sentence
 STRICT: Any = {"extra": "forbid"}  # a misspelt field of a file is an error
 
 
@@ -108,8 +108,8 @@ class Claim:
 
     item: its table, figure or section. unit: "%" for rates, whose stored scores are in [0, 1]; "" for plain numbers.
     margin: in the unit, within which values count as equal; 0 for exact equality. lower: smaller scores are better.
-    nature, because: whether and why the value is no test of the paper. why: known reason for a difference. least: the
-    minimal number of tasks for a direction. headline: whether it is in the forest plot.
+    nature, because: whether and why the value is no test of the paper. why: known reason for a difference. least:
+    tasks needed for a direction. headline: in the forest plot.
     """
 
     __pydantic_config__ = STRICT

@@ -125,7 +125,7 @@ def _draw_line(axes: Axes, row: int, line: Line, decimals: int) -> None:
 
 
 def _legend(figure: Figure, lines: Sequence[Line]) -> None:
-    """A legend with the colours and marks that the figure has, and no others."""
+    """A legend with only the colours and marks of this figure."""
     from matplotlib.lines import Line2D
 
     colors = {dot.who for line in lines for dot in line.dots}

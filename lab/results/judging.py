@@ -229,7 +229,7 @@ def _of_contrast(claim: Claim, pair: Compared, p: float, stored: Stored) -> Find
 class _Control(NamedTuple):
     """A placebo or null model on a contrast's tasks. beaten: whether the first condition is significantly better.
 
-    against_second: its mean minus the second condition's. first_less_it: the first condition's mean minus its own.
+    against_second: it minus the second condition. first_less_it: the first condition minus it.
     """
 
     name: str

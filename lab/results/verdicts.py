@@ -37,7 +37,7 @@ class Verdict(NamedTuple):
 def value_verdict(published: float, here: Interval, margin: float, n: int) -> Verdict:
     """Verdict on whether a published value was reproduced. All numbers except n have the same unit.
 
-    here: our value with its 95 % interval. margin: within which values count as equal. n: number of tasks.
+    here: our value with its 95 % interval. n: number of tasks.
     """
     difference = Interval(*(end - published for end in here))
     detail = f"difference {signed(difference)}, margin {margin:g}"
@@ -62,8 +62,7 @@ def count_verdict(published: object, here: object) -> Verdict:
 def direction_verdict(result: Comparison, claimed: Literal[1, -1], p: float, least: int = FEWEST) -> Verdict:
     """Verdict on whether a paired contrast has the direction that the paper claims.
 
-    claimed: sign of first minus second. p: of the contrast, possibly Holm-adjusted. least: with fewer tasks the
-    verdict is TOO SMALL.
+    claimed: sign of first minus second. p: of the contrast, or Holm's. least: with fewer tasks it is TOO SMALL.
     """
     detail = f"difference {signed(result.difference)}, n = {result.n}, p = {p:.2g}"
     if result.n < least:

@@ -31,9 +31,8 @@ COLUMNS = ("date", "method", "engine", "done", "planned", "state", "folder")
 def folder_for(manifest: Manifest, condition: str) -> Path:
     """The folder of an experiment: `runs/NOTEBOOK/ENGINE CONDITION n=COUNT HASH`.
 
-    It is named after the first notebook that plays it; other notebooks that play the same experiment share it. Outside
-    of notebooks the run's method replaces the notebook's name.
-    Raises DamagedFile if the link to an existing folder is no valid link.
+    Named after the first notebook that plays the experiment; others share the folder. Outside of notebooks the run's
+    method replaces the notebook's name. Raises DamagedFile if the link to an existing folder is invalid.
     """
     runs = runs_folder()
     parts = [_plain(manifest.engine), _plain(condition), f"n={len(manifest.tasks)}", manifest.digest[:6]]

@@ -160,7 +160,7 @@ class _Kept:
         self._append(ended, played)
 
     def rest(self) -> None:
-        """Append the episodes that were held back. A run with too few answers to judge keeps them, too."""
+        """Append the episodes that were held back, also if a run has too few answers to judge."""
         for ended in self._held:
             self._append(*ended)
         self._held.clear()

@@ -203,7 +203,7 @@ class Experiment(ABC):
     def _as_recorded(self, engine: str, operator: str = "") -> Self:
         """A copy with the recording's settings in place of defaults and of settings that select tasks.
 
-        operator: the only operator that the recording answers; then the settings stay and must agree with it.
+        operator: if the recording answers only this one, no setting is replaced, and all must agree.
         Raises BadSetting when a setting differs from the recording's.
         """
         recorded = self._known(getattr(connected(engine), "parameters", {}))

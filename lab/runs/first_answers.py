@@ -21,7 +21,7 @@ from lab.results.outcomes import Readings
 FIRST = 10  # answers that decide whether a run continues; an episode with fewer answers is always measured
 MOST_OF_FIRST = 0.5  # share of malformed answers among a run's first ones above which it stops
 MOST_OF_EPISODE = 0.9  # share of malformed answers in an episode above which it is not measured
-LONGEST = 400  # maximal length of a raw reply in a message, in characters
+LONGEST = 400  # characters of a raw reply in a message
 NO_ANSWERS = (*RULES_PATHS, "failed")  # paths of calls that no model answered
 HINT = (
     "See what it answers with: python -m lab try ENGINE. Then raise max_tokens where replies end early, set schema=off "

@@ -52,10 +52,7 @@ names = PANELS.names
 
 
 def named(name: str) -> Panel:
-    """The panel of a benchmark, or of "module:function".
-
-    Raises BadSetting for an unknown name or another object, and ImportError if its module cannot be imported.
-    """
+    """The panel of a benchmark, or of "module:function". Raises BadSetting if there is none, and ImportError."""
     factory = PANELS.named(name)
     if not callable(factory) or not isinstance(panel := factory(), Panel):
         raise BadSetting(f"{name} is no function without arguments that returns a lab.runs.floors.Panel")

@@ -35,8 +35,7 @@ class Manifest:
     """The identity of an experiment, and its surroundings, which are no part of the identity.
 
     method: the agent's name. engine: the engine string. address: the endpoint's address, "rules" for rules. parameters:
-    all other settings. tasks: ids in order. code: hash of the sources that the result depends on. surroundings: commit,
-    package versions and the like.
+    all other settings. tasks: ids in order. code: hash of the sources that the result depends on.
     """
 
     method: str
@@ -52,9 +51,10 @@ class Manifest:
         cls, method: str, engine: str, address: str, parameters: Mapping[str, Any], tasks: Iterable[str],
         packages: Sequence[str], read_by: str = "",
     ) -> Manifest:  # fmt: skip
-        """Build a manifest for the current code. packages: packages of the suite whose source code the result depends
-        on. read_by: the experiment's class as "module:name", with which `lab.viewer.episodes` reads the folder; no part
-        of the identity. Raises ValueError for repeated task ids.
+        """packages: those of the suite whose source code the result depends on. read_by: the experiment's class as
+        "module:name", with which `lab.viewer.episodes` reads the folder; no part of the identity.
+
+        Raises ValueError for repeated task ids.
         """
         tasks = tuple(tasks)
         repeated = [task for task, times in Counter(tasks).items() if times > 1]

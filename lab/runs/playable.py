@@ -55,9 +55,6 @@ def names() -> list[tuple[str, str]]:
 
 
 def named(agent: str, benchmark: str) -> type[Playable]:
-    """The experiment of an agent on a benchmark.
-
-    Raises BadSetting for unknown names, and ImportError if its module cannot be imported.
-    """
+    """The experiment of an agent on a benchmark. Raises BadSetting for unknown names, and ImportError."""
     experiment: type[Playable] = PLAYABLE.named(f"{agent}.{benchmark}")
     return experiment

@@ -124,9 +124,8 @@ def resume(name: str) -> str:
 
 def reuse(name: str) -> str:
     """Put the answers of a recording, finished or not, into the cache, so that other runs of that model reuse them.
-    Then further methods can be compared with a recorded one at no cost for its answers.
 
-    Returns a message for the user. Raises MissingRun and DamagedFile.
+    So other methods can be compared with a recorded one. Returns a message. Raises MissingRun and DamagedFile.
     """
     return f"{_to_cache(Replay.of(engines.parse(f'replay:{name}')))} answers of {name} are not asked for again"
 

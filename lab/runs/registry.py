@@ -24,10 +24,7 @@ class Registry:
         return sorted({entry.name for entry in entry_points(group=self.group)} | self.own.keys())
 
     def named(self, name: str) -> Any:
-        """The entry of that name, or the attribute of "module:NAME".
-
-        Raises BadSetting for an unknown name, and ImportError if its module cannot be imported.
-        """
+        """The entry of that name, or the attribute of "module:NAME". Raises BadSetting if unknown, and ImportError."""
         if name in self.own:
             return self.own[name]
         for entry in entry_points(group=self.group):

@@ -31,8 +31,8 @@ from lab.viewer.timeline import SideBySide, Timeline, cause, side_by_side
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST = 15  # maximal rows of a table
-MOST_FLIPPED = 20  # maximal number of flipped tasks that are listed
+MOST = 15  # rows of a table
+MOST_FLIPPED = 20  # flipped tasks that are listed
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,7 +139,7 @@ def _plain(value: Any) -> str:
 
 
 class Part(NamedTuple):
-    """The comparison of one part of both runs, such as a condition; a run without parts counts as one part.
+    """The comparison of a part of both runs, such as a condition; a run without parts is one part.
 
     name: "Human-TN", or "Human-TN − No-TN". pairs: scores of the common tasks, largest differences first. of_first,
     of_second: number of scores in each run. p: with Holm's correction if there are several parts.

@@ -211,6 +211,6 @@ class Study:
 
 
 def register(study: Study) -> Study:
-    """Register a study under its name, which manifests of runs and recordings contain. Returns the study."""
+    """Register a study under its name, which runs and recordings store."""
     STUDIES.own[study.name] = study
     return study

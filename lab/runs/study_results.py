@@ -30,7 +30,7 @@ KEPT = "-kept"  # suffix of a study's name for stored rows of runs that are too 
 
 
 class Entry(NamedTuple):
-    """The parts of a task id in a study's run: benchmark, condition and the benchmark's own task id."""
+    """A task id in a study's run: benchmark, condition and the benchmark's own task id."""
 
     dataset: str
     method: str
@@ -242,7 +242,7 @@ def took(usage: Mapping[str, Any] | None, what: str) -> float:
 
 
 def by_metrics(results: Results, benchmark: str, condition: str) -> Iterator[tables.Row]:
-    """The rows of a study's metrics for a condition on a benchmark, each scaled by `Metric.scale`."""
+    """The rows of a study's metrics for a condition on a benchmark, with `Metric.scale`."""
     study = results.of_study
     for metric in study.metrics:
         scored = metric.of == "score"
@@ -320,10 +320,7 @@ def contrasts(runs: Iterable[Results], pairs: Sequence[tuple[str, str]]) -> pd.D
 
 
 def smallest(c: Comparison, scale: float = 100) -> float:
-    """The smallest difference that a comparison could have detected, by default in points.
-
-    The larger of two limits: by the spread of the differences, and by the fewest tasks that have to differ.
-    """
+    """The smallest difference that a comparison can detect, by its spread and by FEWEST; by default in points."""
     return scale * max(smallest_difference(c.difference), FEWEST / c.n)
 
 

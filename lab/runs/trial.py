@@ -195,7 +195,7 @@ class Trial(Experiment):
         return replace(self, datasets=datasets, methods=methods)
 
     def _say_missing(self) -> None:
-        """Report which conditions are left out of which benchmarks, one message per set of benchmarks and reason."""
+        """Report which conditions are left out of which benchmarks, one message per reason."""
         benchmarks: dict[tuple[str, str], list[str]] = {}
         for (dataset, name), reason in self.left_out.items():
             benchmarks.setdefault((name, reason), []).append(dataset)

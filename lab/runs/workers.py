@@ -268,7 +268,7 @@ def _connect(cluster: str) -> Any:
 
 
 def _play_checked(code: str, address: str, play: Play, task: str) -> Any:
-    """Play a task on a worker, after a check that it has the code and endpoint that the run expects."""
+    """Play a task on a worker with the code and endpoint that the run expects."""
     _check(code, address)
     return play(task)
 
