@@ -1,4 +1,4 @@
-"""Paths: the repository's folders, and those that environment variables name in their place."""
+"""Paths: the repository's folders, and the environment variables that replace them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 
 from lab.machine.faults import MissingData
 
-# In each function below `or`, not a default: an empty variable, as scripts export it, counts as unset.
+# All functions below use `or` instead of a default: an empty variable, as scripts export it, counts as unset.
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def official_data() -> Path:
     """The folder of official benchmark data: `LAB_DATA`, else `data/official` in the repository, which may be absent.
 
-    Raises MissingData if `LAB_DATA`, or what is in the other's place, is no folder that can be read: synthetic data
-    instead would answer another question.
+    Raises MissingData if `LAB_DATA`, or an existing `data/official`, is not a readable folder: falling back to
+    synthetic data would answer another question.
     """
     named = os.environ.get("LAB_DATA")
     folder = Path(named or ROOT / "data" / "official")
@@ -42,7 +42,7 @@ def runs_folder() -> Path:
 
 
 def answer_cache() -> Path:
-    """The file of cached answers, `LAB_CACHE` if set, else `data/cache/answers.sqlite`; other caches lie beside it."""
+    """The answer cache: `LAB_CACHE` if set, else `data/cache/answers.sqlite`. Other caches are in the same folder."""
     return Path(os.environ.get("LAB_CACHE") or ROOT / "data" / "cache" / "answers.sqlite")
 
 
@@ -52,12 +52,12 @@ def recordings_folder() -> Path:
 
 
 def shown(path: Path) -> str:
-    """A path for a message: inside the repository, relative to it."""
+    """A path for a message, relative to the repository if inside it."""
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 def notebook_name() -> str:
-    """The stem of the notebook that runs in this process, "" outside of one.
+    """The name, without suffix, of the notebook that runs in this process; "" outside a notebook.
 
     `LAB_NOTEBOOK` comes from our runner, `JPY_SESSION_NAME` from Jupyter's server.
     """

@@ -46,7 +46,7 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ReplayManifest:
-    """The part of a run's or recording's manifest about its answers. digest: the run's, in every line's checksum."""
+    """The part of a run's or recording's manifest about its answers. digest: part of the lines' checksums."""
 
     engine: str
     address: str
