@@ -69,16 +69,16 @@ def tried(engine: str, known: dict[str, Any]) -> Iterator[TryResult]:
 def show(engine: str) -> int:
     """Print each result and a summary. Returns 1 if a question got no answer, else 0."""
     results: list[TryResult] = []
-    known: dict[str, Any] = {}
+    backbones: dict[str, Any] = {}
     try:
-        for result in tried(engine, known):
+        for result in tried(engine, backbones):
             results.append(result)
             print("\n".join(result.lines()), flush=True)
     except Unavailable as error:
         print(f"error: {redact(str(error))}")
         return 1
     unanswered = [result.operator for result in results if result.why]
-    for backbone in known.values():
+    for backbone in backbones.values():
         for server in getattr(backbone, "served", []):
             print(f"\n{_negotiated(server)}")
     answered = f"{len(results) - len(unanswered)} of {len(results)} questions were answered"

@@ -41,10 +41,7 @@ POINTS, PERCENT, SHARE, NUMBER, FACT = (
     "Differences of two conditions, in points", "Rates, in %", "Numbers between -1 and 1, such as EPIC distances",
     "Counts, each on a scale of its own", "Facts",
 )  # fmt: skip
-NOTEBOOK, STEPS = (
-    "4_explore/claims",
-    "4_explore/first_steps",
-)  # notebook and table that store the first steps that differ
+NOTEBOOK, STEPS = "4_explore/claims", "4_explore/first_steps"  # notebook and table of the first steps that differ
 NUMBERS = ("here", "low", "high", "published", "null")
 OF_A_STEP = ("step", "operator", "verdict", "hash")
 SAME, APART = "every step is the same", "the two methods have no step in common"
@@ -148,12 +145,12 @@ def first_steps(judged: Sequence[PaperFindings], stored: Stored, claims: Iterabl
     """
     import pandas as pd
 
-    wanted = [*claims] or [finding.claim.id for paper in judged for finding in paper.findings if finding.on_a_model]
-    return pd.DataFrame([row for claim in wanted for row in _steps_of(claim, judged, stored)])
+    claim_ids = [*claims] or [finding.claim.id for paper in judged for finding in paper.findings if finding.on_a_model]
+    return pd.DataFrame([row for claim in claim_ids for row in _steps_of(claim, judged, stored)])
 
 
 def summary(steps: pd.DataFrame) -> pd.DataFrame:
-    """One row per claim: number of tasks that diverge, median of their first differing step, why none was replayed."""
+    """One row per claim: number of tasks that diverge, median of their first differing step, why others have none."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -184,17 +181,17 @@ def outline(both: SideBySide) -> list[Row]:
 def known_steps(stored: Stored) -> dict[str, dict[str, str]]:
     """Claim -> task -> stored text of its first differing step; task "" means all tasks. {} if nothing is stored."""
     frame = stored.rows(STEPS, NOTEBOOK)
-    known: dict[str, dict[str, str]] = {}
+    steps: dict[str, dict[str, str]] = {}
     for row in [] if frame is None else frame.astype(object).where(frame.notna(), "").to_dict("records"):
-        known.setdefault(row["claim"], {})[row["task"]] = row["why"] or in_words(row)
-    return known
+        steps.setdefault(row["claim"], {})[row["task"]] = row["why"] or in_words(row)
+    return steps
 
 
 def in_words(row: Row) -> str:
     """A first differing step as text, such as "2 realize ✓ 3fa1c2 | 2 realize ✗ 9b0d11 (action)"."""
     ends = []
     for side in ("first", "second"):
-        number, *parts = (row[f"{what} {side}"] for what in OF_A_STEP)
+        number, *parts = (row[f"{field} {side}"] for field in OF_A_STEP)
         ends.append("no step" if number == "" else " ".join([str(int(number)), *parts]))
     return f"{' | '.join(ends)} ({row['differs']})"
 
@@ -287,9 +284,9 @@ def _replay(scores: Scores, other: Scores, task: str) -> tuple[Any, str]:
 
 def _side(name: str, end: tuple[int, Step] | None) -> Row:
     if end is None:
-        return {f"{what} {name}": "" for what in OF_A_STEP}
+        return {f"{field} {name}": "" for field in OF_A_STEP}
     number, step = end
     content = canonical([step.title, step.verdict, step.action, step.observation])
     operators = ", ".join(dict.fromkeys(exchange.operator for exchange in step.exchanges)) or "–"
     values = (number, operators, step.mark, hashlib.sha256(content.encode()).hexdigest()[:6])
-    return {f"{what} {name}": value for what, value in zip(OF_A_STEP, values, strict=True)}
+    return {f"{field} {name}": value for field, value in zip(OF_A_STEP, values, strict=True)}

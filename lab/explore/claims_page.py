@@ -97,8 +97,8 @@ def flipped(row: Row, shared: int, flips: Sequence[Flip], steps: dict[str, str])
 def outline(task: str, both: SideBySide) -> str:
     """The steps around the divergence of two episodes, and all steps folded, as HTML without the episodes' texts."""
     rows = claims.outline(both)
-    first = both.diverged or 0
-    return pages.macro("claims.html", "outline", task, rows[max(first - NEAR, 0) : first + NEAR + 1], rows)
+    diverged = both.diverged or 0
+    return pages.macro("claims.html", "outline", task, rows[max(diverged - NEAR, 0) : diverged + NEAR + 1], rows)
 
 
 def page(judged: Sequence[PaperFindings], stored: Stored, link: Link = in_the_book) -> str:

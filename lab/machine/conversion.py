@@ -99,16 +99,16 @@ def _convert(model: Model, staging: Path, lock: int) -> None:
         )
     # The child inherits the lock: if only this process is killed, the child still writes to the staging folder.
     command = [sys.executable, "-c", SAVE, str(staging / Q8_0)]
-    done = subprocess.run(command, capture_output=True, text=True, pass_fds=[lock])
+    run = subprocess.run(command, capture_output=True, text=True, pass_fds=[lock])
     (staging / Q8_0).unlink()
-    if done.returncode < 0:
+    if run.returncode < 0:
         raise NotConverted(
-            f"the conversion of {model.name} was ended by signal {-done.returncode}; 9 mostly means too little memory: "
+            f"the conversion of {model.name} was ended by signal {-run.returncode}; 9 mostly means too little memory: "
             "close other programs, and run the same command again"
         )
     files = {path.name: sha256_of(path) for path in sorted(staging.iterdir())}
-    if done.returncode or "openvino_model.bin" not in files:
-        message = (done.stderr.strip() or "it wrote no model").splitlines()[-1]
+    if run.returncode or "openvino_model.bin" not in files:
+        message = (run.stderr.strip() or "it wrote no model").splitlines()[-1]
         raise NotConverted(f"OpenVINO cannot convert {model.name}: {message}")
     (staging / RECORD).write_text(json.dumps(_identity(model) | {"files": files, "ends": ends}, indent=1))
 

@@ -137,8 +137,8 @@ def _faults(name: str, data: Path) -> Iterator[str]:
             yield f"{data / folder} is no folder that can be read ({error.strerror})"
             return
     yield from _damaged(name, data).values()
-    here = manifest.here(data)
-    yield from (f"{file} is missing" for file in manifest.needed if here and file not in here)
+    present = manifest.here(data)
+    yield from (f"{file} is missing" for file in manifest.needed if present and file not in present)
     yield from _miscounted(data, manifest, fetched.counts or manifest.counts)
 
 
@@ -252,12 +252,12 @@ def fetch(name: str, report: Report) -> Path:
     """
     dataset = named(name)
     try:
-        here = dataset.here
+        present = dataset.here
     except DamagedData as error:
         report(str(error).partition(" Fetch it again")[0])
         _set_aside(name, official_data())
-        here = False
-    if here:
+        present = False
+    if present:
         report(f"{name} is already in {dataset.folder}")
         return dataset.folder
     dataset.folder.mkdir(parents=True, exist_ok=True)

@@ -116,8 +116,8 @@ def pins(requirements: Path = ROOT / "requirements.txt") -> dict[str, str]:
 
     texts = (line.split("#")[0].strip() for line in requirements.read_text(encoding="utf-8").splitlines())
     pinned = (text.partition(";") for text in texts if "==" in text.partition(";")[0])
-    wanted = (pin.strip() for pin, _, marker in pinned if not marker or Marker(marker).evaluate())
-    return dict(pin.split("==", 1) for pin in wanted)
+    applicable = (pin.strip() for pin, _, marker in pinned if not marker or Marker(marker).evaluate())
+    return dict(pin.split("==", 1) for pin in applicable)
 
 
 def _packages() -> list[Check]:
@@ -125,7 +125,7 @@ def _packages() -> list[Check]:
     pinned = pins()
     installed = {name: _installed(name) for name in pinned}
     missing = sorted(name for name, present in installed.items() if present is None)
-    other = sorted(
+    mismatched = sorted(
         f"{name} {present}, not {pinned[name]}"
         for name, present in installed.items()
         # A local part such as +cpu marks a build of the same version.
@@ -133,7 +133,7 @@ def _packages() -> list[Check]:
     )
     return [
         Check("packages", not missing, ", ".join(missing) or f"{len(pinned)} installed", INSTALL),
-        Check("pinned versions", not other, "; ".join(other), INSTALL, optional=True),
+        Check("pinned versions", not mismatched, "; ".join(mismatched), INSTALL, optional=True),
     ]
 
 

@@ -37,7 +37,7 @@ def download(
     part.parent.mkdir(parents=True, exist_ok=True)
     tries_left = tries
     while tries_left:
-        before = size_of(part)
+        size_before = size_of(part)
         problem: Exception | str = "the connection ended early"
         try:
             if _transfer(url, part, report, patience):
@@ -56,7 +56,7 @@ def download(
         ) as error:  # ValueError: redirected to an invalid address
             problem = error
         # Progress resets the count, so a large file arrives even if the connection breaks every few seconds.
-        tries_left = tries if size_of(part) > before else tries_left - 1
+        tries_left = tries if size_of(part) > size_before else tries_left - 1
         report(f"{target.name}: {problem}; going on from {size_of(part):,} bytes")
         time.sleep(pause if tries_left else 0)
     raise DownloadFailed(
@@ -84,37 +84,37 @@ def size_of(path: Path) -> int:
 
 def _transfer(url: str, part: Path, report: Report, patience: float) -> bool:
     """Append the data of one connection to `part`; True if the file is then complete. Raises DownloadFailed."""
-    done = size_of(part)
-    request = urllib.request.Request(url, headers={"Range": f"bytes={done}-"} if done else {})
+    received = size_of(part)
+    request = urllib.request.Request(url, headers={"Range": f"bytes={received}-"} if received else {})
     try:
         response = urllib.request.urlopen(request, timeout=patience)
     except urllib.error.HTTPError as error:
         if error.code != 416:
             raise
-        if error.headers.get("Content-Range", "").endswith(f"/{done}"):
+        if error.headers.get("Content-Range", "").endswith(f"/{received}"):
             return True  # all bytes are already here
         part.unlink()  # longer than the file is now: it changed at its source, so start over
         return False
     with response:
         span = response.headers.get("Content-Range", "")
-        resumed = done > 0 and response.status == 206 and span.startswith(f"bytes {done}-")
+        resumed = received > 0 and response.status == 206 and span.startswith(f"bytes {received}-")
         if not (resumed or response.status == 200):
             part.unlink(missing_ok=True)
             raise DownloadFailed(f"{url} answers {response.status} {response.reason}, which is no whole file")
-        done = done if resumed else 0  # a server without range support sends the file from its start
-        total = done + (response.length or 0)
+        received = received if resumed else 0  # a server without range support sends the file from its start
+        total = received + (response.length or 0)
         chunk = response.read(CHUNK)
         # Data, models and archives never begin with <; web pages always do, also error and login pages.
-        if not done and chunk.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        if not received and chunk.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
             raise DownloadFailed(f"{url} answers with a web page, not the file; did it move, or ask for a login?")
-        reported = done
+        reported = received
         with open(part, "ab" if resumed else "wb") as file:
             while chunk:
                 file.write(chunk)
-                done += len(chunk)
-                if total > SHOWN_FROM and done - reported > total / LINES:
-                    report(f"  {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
-                    reported = done
+                received += len(chunk)
+                if total > SHOWN_FROM and received - reported > total / LINES:
+                    report(f"  {received / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+                    reported = received
                 chunk = response.read(CHUNK)
     # `length` is what is still missing: urllib treats a connection that closes early as the end of the file.
-    return done > 0 and not response.length
+    return received > 0 and not response.length

@@ -17,16 +17,17 @@ def official_data() -> Path:
     Raises MissingData if `LAB_DATA`, or an existing `data/official`, is not a readable folder: falling back to
     synthetic data would answer another question.
     """
-    named = os.environ.get("LAB_DATA")
-    folder = Path(named or ROOT / "data" / "official")
-    if named or os.path.lexists(folder):
+    stated = os.environ.get("LAB_DATA")
+    folder = Path(stated or ROOT / "data" / "official")
+    if stated or os.path.lexists(folder):
         try:
             os.listdir(folder)
         except OSError as error:
             raise MissingData(
-                f"{'LAB_DATA names' if named else 'Official data belongs in'} a folder that is not there or cannot be "
+                f"{'LAB_DATA names' if stated else 'Official data belongs in'} a folder that is not there or cannot be "
                 f"read: {error.filename} ({error.strerror}). Point LAB_DATA to the folder of official data (mkdir -p "
-                "makes an empty one to fetch into), or " + ("unset it: unset LAB_DATA" if named else f"remove {folder}")
+                "makes an empty one to fetch into), or "
+                + ("unset it: unset LAB_DATA" if stated else f"remove {folder}")
             ) from None
     return folder
 

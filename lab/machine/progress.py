@@ -1,8 +1,8 @@
 """The progress line of a run, displayed in a terminal, in a notebook's cell, or in the terminal behind a kernel.
 
-    sdp made -Validate 312/10,000 · 4 waiting: 429 · $1.80 · 41.0 minutes left
+    sdp synthetic -Validate 312/10,000 · 4 waiting: 429 · $1.80 · 41.0 minutes left
 
-In a notebook it is a separate output that is updated in place and ends as `sdp made -Validate 10,000/10,000`.
+In a notebook it is a separate output that is updated in place and ends as `sdp synthetic -Validate 10,000/10,000`.
 The notebook runner reads the line from the file that `LAB_PROGRESS` names; a log, which cannot be rewritten, gets one
 line per minute. A display that fails (a kernel's broken socket, a closed terminal, a full disk) is ignored and does not
 stop the run.

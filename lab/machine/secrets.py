@@ -45,11 +45,10 @@ def _encoded(value: str) -> Iterator[str]:
     yield from (json.dumps(value)[1:-1], json.dumps(value).replace("/", r"\/")[1:-1], repr(value)[1:-1])
     raw = value.encode()
     yield from (raw.hex(), raw.hex().upper())
-    for before in range(
-        3
-    ):  # length modulo 3 of the text before, such as a user's name; digits shared with neighbours are dropped
-        digits = b64encode(bytes(before) + raw).decode().rstrip("=")
-        inner = digits[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
+    # offset: length, modulo 3, of the text before, such as a user's name. Digits shared with neighbours are dropped.
+    for offset in range(3):
+        digits = b64encode(bytes(offset) + raw).decode().rstrip("=")
+        inner = digits[-(-offset * 8 // 6) : (offset + len(raw)) * 8 // 6]
         yield from (inner, inner.replace("+", "-").replace("/", "_"))
 
 

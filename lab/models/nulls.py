@@ -59,14 +59,14 @@ class _Pick:
 
     def several(self, options: Sequence[Any], count: int) -> list[Any]:
         """`count` different options; if there are fewer, all of them, some repeatedly."""
-        most = min(count, len(options))
+        available = min(count, len(options))
         if self._name == FIRST:
-            chosen = list(options[:most])
+            chosen = list(options[:available])
         elif self._name == LAST:
-            chosen = list(options[::-1][:most])
+            chosen = list(options[::-1][:available])
         else:
-            chosen = self._draw.sample(options, most)
-        return [chosen[index % most] for index in range(count)] if most else []
+            chosen = self._draw.sample(options, available)
+        return [chosen[index % available] for index in range(count)] if available else []
 
 
 def _answered(prompt: Prompt, fields: Fields, pick: _Pick) -> AnswerModel:
@@ -76,9 +76,9 @@ def _answered(prompt: Prompt, fields: Fields, pick: _Pick) -> AnswerModel:
     if listing is None and prompt.free:
         raise _no_choice(prompt, "it asks for free text")
     # Field of the answer -> the options that it can name, in the order in which they are displayed.
-    named = {listing.answer: list(dict.fromkeys(listing.names(listing.options(fields))))} if listing else {}
+    nameable = {listing.answer: list(dict.fromkeys(listing.names(listing.options(fields))))} if listing else {}
     try:
-        value = kind.model_validate(_values(prompt, kind.model_json_schema(), named, pick))
+        value = kind.model_validate(_values(prompt, kind.model_json_schema(), nameable, pick))
     except ValidationError as error:
         raise _no_choice(prompt, f"what it would say is refused ({faults(error)})") from None
     return FreeText(text=value.as_text()) if form else value
@@ -94,7 +94,7 @@ def _values(prompt: Prompt, schema: Schema, named: Mapping[str, Sequence[Any]], 
             if listed is None and least:
                 raise _no_choice(prompt, f"{name!r} is a list of what can be anything")
             chosen |= listed is not None
-            # The largest number allowed; without a maximum, one.
+            # The largest number allowed; without a maximum, the smallest, but at least one.
             count = part.get("maxItems", max(least, 1))
             values[name] = pick.several(listed, max(least, min(count, len(listed)))) if listed is not None else []
             continue

@@ -117,10 +117,10 @@ def error_in(whole: Any, body: bytes) -> Exception:
             error, default_status = whole, 0
     fields = error if isinstance(error, dict) else {"message": error}
     values = [fields.get(name) for name in ("code", "status", "status_code", "type", "message", "detail")]
-    stated = [str(value) if isinstance(value, str | int) else "" for value in values]
+    texts = [str(value) if isinstance(value, str | int) else "" for value in values]
     quote = body[: 4 * LONGEST_QUOTE].decode(errors="replace")  # redacted and truncated where it is displayed
-    status = next((int(code) for code in stated[:3] if re.fullmatch("[45][0-9][0-9]", code)), 0)
-    status = status or (503 if OVERLOADED.search(" ".join(stated)) else default_status)
+    status = next((int(code) for code in texts[:3] if re.fullmatch("[45][0-9][0-9]", code)), 0)
+    status = status or (503 if OVERLOADED.search(" ".join(texts)) else default_status)
     if not status:
         return NotThisApi(f"no answer of a model: {quote}")
     response: Any = SimpleNamespace(status_code=status, request=None, headers={})

@@ -15,8 +15,8 @@
     Answer with the word "up" or "down" and nothing else.
     </free_text>
 
-The last text is optional. It is appended to the user text of a prompt that is answered by `FreeText`; an answer that
-is bound to a schema does not need it.
+The last text is optional. It is appended to the user text of a prompt that is answered by `FreeText`. For other
+answers it is not used, since the schema states their form.
 
 A text is every character between its tags, line ends included. So the wording that `Prompt.digest` covers, on which
 recordings depend, is in the file and nowhere else. An opening tag begins a line, and a closing tag ends one.

@@ -169,8 +169,8 @@ class Prompt:
 
     def listing(self, fields: Fields) -> Listing | None:
         """The listing that has options for these fields; None if there is none."""
-        own = (Listing(self.narrow.options, "choice"),) if isinstance(self.narrow, OneOf) else ()
-        return next((listing for listing in (*self.listings, *own) if listing.options(fields)), None)
+        default = (Listing(self.narrow.options, "choice"),) if isinstance(self.narrow, OneOf) else ()
+        return next((listing for listing in (*self.listings, *default) if listing.options(fields)), None)
 
     def fill(self, **values: Any) -> Fields:
         """The typed fields. Raises ValueError, which names every invalid field."""

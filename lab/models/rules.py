@@ -72,10 +72,10 @@ def rule(prompt: Prompt) -> Callable[[F], F]:
     """Register a function of the prompt's fields as its rule. Raises ValueError if the prompt has one already."""
 
     def register(function: F) -> F:
-        known = _rules.get(prompt.name)
+        registered = _rules.get(prompt.name)
         # The same function again: its module was reloaded, as in a notebook.
-        if known is not None and known.__qualname__ != function.__qualname__:
-            raise ValueError(f"Prompt {prompt.name} has a rule already: {known.__qualname__}")
+        if registered is not None and registered.__qualname__ != function.__qualname__:
+            raise ValueError(f"Prompt {prompt.name} has a rule already: {registered.__qualname__}")
         return _into(_rules, prompt.name)(function)
 
     return register

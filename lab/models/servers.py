@@ -94,10 +94,10 @@ def client_settings(address: str, options: Mapping[str, Any] = {}) -> dict[str, 
             raise MissingKey(f"{name} is to hold {value}, and no environment variable of that name is set")
         return os.environ[value[1:]].strip() if value.startswith("$") else value
 
-    stated = os.environ.get("OPENAI_BASE_URL", "").strip()
+    env_address = os.environ.get("OPENAI_BASE_URL", "").strip()
     return {
         # The environment's address may hold a password, which the cleaned one must not; if it has not changed, use it.
-        "base_url": stated if clean_address(stated) == address else address,
+        "base_url": env_address if clean_address(env_address) == address else address,
         "api_key": os.environ.get("OPENAI_API_KEY", "").strip() or "none",  # the SDK rejects an empty key
         "default_headers": {name: resolved(name, value) for name, value in options.get("headers", {}).items()},
         "default_query": {name: resolved(name, value) for name, value in options.get("query", {}).items()},
@@ -120,16 +120,16 @@ class Profile:
         """The profile that negotiation starts with. options: an engine's. bindings: the default without a preset."""
         limits = LIMITS[::-1] if "reasoning_effort" in options else LIMITS  # what reasoning models call it
         preset = presets()[options["preset"]].get("profile", {}) if "preset" in options else {}
-        stated = {"bindings": bindings, "limits": limits} | {name: tuple(value) for name, value in preset.items()}
+        fields = {"bindings": bindings, "limits": limits} | {name: tuple(value) for name, value in preset.items()}
         if forced := options.get("schema"):
-            stated["bindings"] = (TEXT if forced == "off" else forced,)
-        return cls(**stated)
+            fields["bindings"] = (TEXT if forced == "off" else forced,)
+        return cls(**fields)
 
     def adapted(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The request parameters, renamed or left out as the server requires."""
         limit = next(iter(self.limits), "")
-        named = {limit if name in LIMITS else name: value for name, value in arguments.items()}
-        return {name: value for name, value in named.items() if name and name not in self.without}
+        renamed = {limit if name in LIMITS else name: value for name, value in arguments.items()}
+        return {name: value for name, value in renamed.items() if name and name not in self.without}
 
 
 def bound(way: str, prompt: Prompt) -> dict[str, Any]:

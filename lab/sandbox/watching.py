@@ -157,9 +157,9 @@ def watched(job: Job) -> Result:
     if job.folder_gone:
         raise SandboxFailed(f"the working folder {job.folder} of a program was removed while it ran")
     if not watch.begun:
-        how = f"within {STARTING_S:g} s" if ended == "timeout" else f"and ended with status {returncode}"
+        detail = f"within {STARTING_S:g} s" if ended == "timeout" else f"and ended with status {returncode}"
         raise SandboxFailed(
-            f"the interpreter of a program did not start {how}: {stderr.strip()[-500:] or 'no message'}"
+            f"the interpreter of a program did not start {detail}: {stderr.strip()[-500:] or 'no message'}"
         )
     if ended == "exit" and returncode == -signal.SIGKILL:
         raise SandboxFailed("a program was killed from outside, by a SIGKILL that neither it nor its sandbox sent")

@@ -102,7 +102,7 @@ def details(step: Step) -> list[tuple[str, str]]:
 
 
 def change_in_words(change: Change) -> str:
-    """Such as "temperature: cold → hot"."""
+    """A change as text, such as "temperature: cold → hot"."""
     return f"{change.name}: {' → '.join('–' if value is None else value for value in change[1:])}"
 
 

@@ -202,10 +202,10 @@ def generic_timeline(episode: Episode, exchanges: Sequence[Exchange] = ()) -> Ti
         for exchange in exchanges
     ]
     if episode.error is None:
-        last = Step(title="result", observation=episode.result)
+        last_step = Step(title="result", observation=episode.result)
     else:
-        last = Step(title="failed", verdict=False, reason=cause(episode.error), observation=episode.error)
-    return Timeline(title=episode.task, steps=(*steps, last))
+        last_step = Step(title="failed", verdict=False, reason=cause(episode.error), observation=episode.error)
+    return Timeline(title=episode.task, steps=(*steps, last_step))
 
 
 def cause(error: str | None) -> str:

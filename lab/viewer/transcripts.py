@@ -40,12 +40,12 @@ class Transcript(Ledger):
         """Ask, and log prompt and answer, also an answer that could not be parsed."""
         engine = self.engine.of(prompt.operator)
         messages = rendered(reworded(prompt, engine), fields, engine).messages
-        before = len(self.recorded)
+        count = len(self.recorded)
         try:
             return super().ask(prompt, sample, **fields)
         finally:
             # A request that failed altogether is not recorded.
-            for entry in self.recorded[before:]:
+            for entry in self.recorded[count:]:
                 cost = Cost(1, entry["tokens_in"], entry["tokens_out"])
                 text = entry.get("said") or entry["text"]
                 self.exchanges.append(Exchange(prompt.operator, tuple(messages), text, entry["path"], cost))
@@ -64,10 +64,10 @@ def of(folder: Path, manifest: Manifest, setup: Experiment | None, episode: Epis
     except (Unavailable, MissingData) as error:
         return (), f"Prompts and answers are not shown: the episode cannot be played again here ({error})."
     except Exception as error:
-        same, why = episode.failed, f"it failed ({error})"
+        matches, why = episode.failed, f"it failed ({error})"
     else:
-        same, why = not episode.failed and _json(result) == _json(episode.result), "it came out otherwise"
-    if not same:
+        matches, why = not episode.failed and _json(result) == _json(episode.result), "it came out otherwise"
+    if not matches:
         return (), f"Prompts and answers are not shown: when the episode was played again, {why}."
     # A replayed request has the hash of the one that was sent; a rule gets only fields, so its code must be the same.
     by_hash = isinstance(backbone, Replay) or manifest.code == code_hash(setup.sources)
