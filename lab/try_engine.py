@@ -46,7 +46,7 @@ class TryResult:
 
 
 def examples() -> Iterator[tuple[str, Prompt, Mapping[str, Any]]]:
-    """Yield (package, prompt, fields) of the example questions: `examples()` of each module under `lab.prompts`."""
+    """Yield (package, prompt, fields) of all examples: `examples()` of every module registered in `lab.prompts`."""
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         for prompt, fields in getattr(import_module(entry.module), "examples", lambda: ())():
             yield entry.name, prompt, fields

@@ -1,4 +1,4 @@
-"""The panel of `4_explore/ablate`: switch a mechanism off, watch an episode, compare a batch with the full method.
+"""The panel of `4_explore/ablate`: change a mechanism, watch an episode, compare a batch with the full method.
 
 It offers the `Playable` experiments of all packages. A setting that is played as a batch is an ordinary run:
 `python -m lab show` lists it, and playing it again costs nothing.

@@ -1,4 +1,4 @@
-"""Redaction of secrets. Keys come from the environment only; text is passed through `redact` before it is written."""
+"""Redaction of secrets. Keys come from the environment only; `redact` is applied to all text written or raised."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SECONDS_WITHOUT_DATA = 15.0
 
 
 class WrongHash(RuntimeError):
-    """A file is not the one that weights.yaml pins."""
+    """A file's hash is not the one that weights.yaml pins."""
 
 
 @dataclass(frozen=True)

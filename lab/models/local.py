@@ -327,7 +327,7 @@ class Loaded:
         self._pipe = None
 
     def _taken(self, wait: bool) -> list[Job | None]:
-        """The waiting questions; None tells to close. wait: block until there is one."""
+        """The waiting questions; None means: close. wait: block until there is one."""
         jobs = [self._asked.get()] if wait else []
         while not self._asked.empty():
             jobs.append(self._asked.get())

@@ -3,10 +3,10 @@
 Backbones are asked prompts and nothing else. A model sees the rendered messages; a rule sees the fields, and so exactly
 what a model would.
 
-Endpoints, replays and transcripts render in the same way, so a changed prompt has the same request hash everywhere, and
-replays. Two things may change the fields before rendering. The engine option `shuffle=SEED` permutes the options that a
-prompt lists, and maps the answer back: it costs a model that does well only because the best option comes first. And a
-prompt that exceeds the engine's `context` is shortened or rejected.
+Two things may change the fields before rendering. The engine option `shuffle=SEED` permutes the options that a prompt
+lists, and maps the answer back: a model that does well only because the best option comes first then does worse. And a
+prompt that exceeds the engine's `context` is shortened or rejected. Endpoints, replays and transcripts do this with the
+same code, so a prompt that was changed has the same request hash everywhere, and replays.
 """
 
 from __future__ import annotations

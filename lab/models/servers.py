@@ -200,7 +200,7 @@ class Server:
     def ways(self, prompt: Prompt) -> tuple[str, ...]:
         """The ways to bind a prompt's answer, in the order to try them.
 
-        If one prompt fell back, its schema may be the cause. After two, others start at the strictest way that worked.
+        If one prompt fell back, its schema may be the cause. After two, others start at the strictest one accepted.
         """
         ways = self.profile.bindings
         if prompt.free:
