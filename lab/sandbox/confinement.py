@@ -104,8 +104,8 @@ FIRST_NEW_CALL = 424
 CLONE_THREAD, CLONE_FILES = 0x10000, 0x400
 O_TMPFILE, O_TRUNC, O_ACCMODE = 0o20000000, 0o1000, 0o3
 AF_UNIX = 1  # other families make the kernel load modules
-# TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, which ask a terminal or a pipe. By others even a
-# file that can only be read takes new flags and versions.
+# TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, which query a terminal or a pipe. Others could
+# change flags and versions even of a file that is open for reading only.
 ASKING = (0x5401, 0x802C_542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 # F_DUPFD to F_SETLKW, and F_DUPFD_CLOEXEC. Others signal other processes, watch a file, or enlarge a pipe.
 FILE_COMMANDS = (*range(8), 1030)

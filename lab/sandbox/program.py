@@ -167,7 +167,7 @@ class Interpreter:
     readable: tuple[Path, ...]
 
     def command(self, *arguments: str) -> list[str]:
-        """The command line: UTF-8; no site packages, no modules of the user or the current folder, no bytecode files."""
+        """The command line: UTF-8; no site packages, modules of the user or the current folder, or bytecode files."""
         return [str(self.executable), "-P", "-s", "-S", "-B", "-X", "utf8", *arguments]
 
 
