@@ -1,14 +1,14 @@
-"""The library under every experiment: models, runs, statistics, notebooks; it knows no world and no paper.
+"""The library that all experiments share: models, runs, statistics, notebooks. It knows no world and no paper.
 
-    lab.models      who answers prompts: endpoints, a local model, rules, recordings; the cache, and what answers took
-    lab.runs        the harness of experiments; runs that resume, are found, shown and compared; clusters, recordings
+    lab.models      who answers prompts: endpoints, a local model, rules, recordings; the answer cache, tokens and costs
+    lab.runs        the experiment harness: resumable runs, finding, displaying and comparing them; clusters, recordings
     lab.results     statistics, results tables, plots
-    lab.explore     controls and panels, to change things by hand
-    lab.notebooks   the runner of notebooks, and the figures that they are expected to show
-    lab.sandbox     programs that a model wrote
+    lab.explore     interactive controls and panels
+    lab.notebooks   the notebook runner, and the numbers that notebooks are expected to report
+    lab.sandbox     isolation of programs that a model wrote
     lab.machine     paths, files, downloads, data sets, progress, the doctor
 
-`dir(lab)` is what a user needs first. Heavy libraries load where they are used.
+`dir(lab)` lists the names that a user needs first. Heavy libraries are imported where they are used.
 """
 
 from lab.lazy import front_door
@@ -26,5 +26,5 @@ PLACES = {
     "rule": "lab.models.rules",
     "run_untrusted": "lab.sandbox",
 }
-# Lazily, so that `import lab` stays under half a second (tests/test_imports.py).
+# Lazy, so that `import lab` stays under half a second (tests/test_imports.py).
 __getattr__, __dir__ = front_door(__name__, PLACES)

@@ -1,4 +1,4 @@
-"""The command line, `python -m lab COMMAND`: parses the arguments and calls what `lab.arguments` lists."""
+"""The command line, `python -m lab COMMAND`: parses the arguments and calls the command's function."""
 
 from __future__ import annotations
 
@@ -21,30 +21,31 @@ from lab.machine.printing import aligned, visible
 if TYPE_CHECKING:
     import pandas as pd
 
-WRONG_USE = 2  # argparse's own exit status for arguments that make no sense
+WRONG_USE = 2  # argparse's own exit status for invalid arguments
 INTERRUPTED = 130  # a shell's exit status after Ctrl-C
-NOT_READ = 141  # a shell's exit status of a program whose reader is gone, as in: python -m lab doctor | head -1
+NOT_READ = 141  # a shell's exit status after a closed pipe, as in: python -m lab doctor | head -1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out one command; 0 if all went well, 1 if something failed or is off, 2 for a wrong request.
+    """Run one command and return its exit status.
 
-    Without arguments it prints the map of the commands. 141 if nobody reads what it prints.
+    0: success. 1: something failed, or a check found a problem. 2: invalid arguments. 130: interrupted. 141: the reader
+    of the output is gone (closed pipe). Without arguments it prints an overview of all commands.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # of an encoding such as ASCII, which lacks most characters
+            stream.reconfigure(errors="backslashreplace")  # for encodings such as ASCII
     try:
         try:
             return _carry_out(arguments)
         finally:
-            sys.stdout.flush()  # here, where a reader that is gone can still be handled
+            sys.stdout.flush()  # here, where a closed pipe can still be handled
     except BrokenPipeError:
-        # Not SIGPIPE's default action: it would also end a run one of whose workers died.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the interpreter's end
+        # Not SIGPIPE's default action: it would also kill a run when one of its workers has died.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush when Python exits
         return NOT_READ
     except OSError as error:
-        sys.stdout = io.StringIO()  # where it could not be written, the interpreter would try again at its end
+        sys.stdout = io.StringIO()  # Python would otherwise try to flush stdout again on exit, and fail
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         fix = "free some space, or write elsewhere (--out)" if full else "mend that, and run the command again"
         print(f"error: {visible(str(error))}; {fix}", file=sys.stderr)
@@ -65,12 +66,12 @@ def _carry_out(given: Sequence[str] | None) -> int:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """A scheduler ends a job with SIGTERM; end as cleanly as on Ctrl-C."""
+    """Handle SIGTERM, with which schedulers end a job, as cleanly as Ctrl-C."""
     raise KeyboardInterrupt
 
 
 def _retry(options: argparse.Namespace) -> None:
-    """Tell the runs, also those that a notebook's kernel opens, to play failed episodes again, if that is asked for."""
+    """With --retry-failed, make all runs retry failed episodes, including runs in a notebook's kernel."""
     from lab.runs.run import RETRY_FAILED
 
     if options.retry_failed:
@@ -104,8 +105,8 @@ def _record(options: argparse.Namespace) -> int:
         print(planned.overview())
         return 0
     if (row := planned.plan().get(options.target)) is None:
-        given = (options.given, options.name, options.calls, options.minutes, options.reuse)
-        return commands.record(options.target, *given)
+        settings = (options.given, options.name, options.calls, options.minutes, options.reuse)
+        return commands.record(options.target, *settings)
     if options.given or options.name or options.reuse:
         raise ValueError(f"{row.name} is played as data/recordings/{planned.PLAN} has it; drop -p, --name, --reuse")
     try:
@@ -145,7 +146,7 @@ def _eval(options: argparse.Namespace) -> int:
             f"--out {options.out}: there is no folder {options.out.parent}; make it first, or name another"
         )
     _retry(options)
-    sys.path.insert(0, os.getcwd())  # for a study of the reader's own
+    sys.path.insert(0, os.getcwd())  # so that a user's own module:STUDY is found
     plan = evaluate.plan(options)
     if costs := evaluate.announce(plan):
         print(visible("\n".join(costs)))
@@ -157,7 +158,7 @@ def _eval(options: argparse.Namespace) -> int:
         for block in evaluate.play(plan, options.workers, options.cluster):
             print(visible(block.text), flush=True)
             rows.append(block.rows)
-            if options.out:  # after each cell, so that a sweep that was stopped leaves its rows
+            if options.out:  # after each cell: an interrupted sweep keeps its rows
                 write_atomically(options.out, exports.csv(pd.concat(rows, ignore_index=True)).encode())
     except Unavailable as error:
         print(f"error: {visible(str(error))}", file=sys.stderr)
@@ -186,7 +187,7 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _table_of(runs: pd.DataFrame) -> str:
-    """The runs, a line each."""
+    """The runs as text, one line per run."""
     if runs.empty:
         return f"no runs in {shown(runs_folder())}"
     lines = [("date", "done", "state", "folder")]
@@ -249,12 +250,12 @@ def _model_get(options: argparse.Namespace) -> int:
 
 
 def _bring(get: Callable[[str, Callable[[str], None]], Path], name: str) -> int:
-    """Download something by name, saying how it goes; a network or a source that fails is no crash."""
+    """Download a dataset or model by name, printing the progress; returns 1 if the network or the source fails."""
     from lab.machine.datasets import UnexpectedData
 
     try:
         path = get(name, lambda message: print(visible(message), flush=True))
-    except BrokenPipeError:  # of what is printed: nobody reads how it goes
+    except BrokenPipeError:  # from printing, not from the download; `main` handles it
         raise
     except (OSError, RuntimeError, UnexpectedData) as error:
         print(f"error: {visible(str(error))}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The commands of `python -m lab` with their arguments: the map for a newcomer, and the parser."""
+"""The commands of `python -m lab` and their arguments: the overview for newcomers, and the parser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Argument = tuple[tuple[str, ...], dict[str, Any]]
 
 
 def time(text: str) -> float:
-    """An argument that is a time above 0."""
+    """Parse a time above 0. Raises ArgumentTypeError for anything else."""
     try:
         value = float(text)
     except ValueError:
@@ -25,7 +25,7 @@ def time(text: str) -> float:
 
 
 def whole(least: int) -> Callable[[str], int]:
-    """The type of an argument that is a whole number of at least so many."""
+    """A parser of whole numbers of at least `least`, for argparse's `type`."""
 
     def read(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
@@ -36,7 +36,7 @@ def whole(least: int) -> Callable[[str], int]:
 
 
 def argument(*names: str, **settings: Any) -> Argument:
-    """As `ArgumentParser.add_argument` takes it."""
+    """The arguments of one call of `ArgumentParser.add_argument`."""
     return names, settings
 
 
@@ -59,7 +59,7 @@ RETRY = argument("--retry-failed", action="store_true",
 
 
 class Command(NamedTuple):
-    """One command. example: what stands behind `python -m lab`; words in capitals are the reader's to fill in."""
+    """One command. example: what to type after `python -m lab`; the user fills in words in capitals."""
 
     name: str
     help: str
@@ -168,7 +168,7 @@ COMMANDS = {
 
 
 def lines() -> Iterator[str]:
-    """The map, line by line."""
+    """The overview of all commands, line by line."""
     yield "Research on language agents, in notebooks. All notebooks run offline; -p engine chooses a model."
     for group, commands in COMMANDS.items():
         yield f"\n{group}"
@@ -179,23 +179,23 @@ def lines() -> Iterator[str]:
 
 
 def parser(do: Mapping[str, Callable[[argparse.Namespace], int]]) -> argparse.ArgumentParser:
-    """The parser. do: what a command calls, by its name; "" for no command."""
-    made = argparse.ArgumentParser(
+    """The argument parser. do: command name -> function to call; "" for no command."""
+    root = argparse.ArgumentParser(
         prog="python -m lab",
         usage="python -m lab COMMAND ...",
         description="\n".join(lines()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.set_defaults(do=do[""])
+    root.set_defaults(do=do[""])
     # argparse's own list of commands is left out: the description has them in groups.
-    within = {"": made.add_subparsers(prog=made.prog, metavar="COMMAND", help=argparse.SUPPRESS)}
+    subparsers = {"": root.add_subparsers(prog=root.prog, metavar="COMMAND", help=argparse.SUPPRESS)}
     parsers: dict[str, argparse.ArgumentParser] = {}
     for command in (command for commands in COMMANDS.values() for command in commands):
         group, _, name = command.name.rpartition(" ")
-        if group not in within:
-            within[group] = parsers[group].add_subparsers(metavar="COMMAND")
-        parsers[command.name] = within[group].add_parser(name, help=command.help, description=command.help)
+        if group not in subparsers:
+            subparsers[group] = parsers[group].add_subparsers(metavar="COMMAND")
+        parsers[command.name] = subparsers[group].add_parser(name, help=command.help, description=command.help)
         parsers[command.name].set_defaults(do=do[command.name])
         for names, settings in command.arguments:
             parsers[command.name].add_argument(*names, **settings)
-    return made
+    return root

@@ -1,4 +1,4 @@
-"""Lazy public names of a package (PEP 562): each is imported when it is first used."""
+"""Lazy public names of a package (PEP 562): a name is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 def front_door(package: str, places: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package (PEP 562), so that importing it stays quick.
 
-    places: a public name -> the module that has it.
+    places: public name -> module that defines it.
     """
 
     def lookup(name: str) -> Any:
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}; it has {', '.join(sorted(places))}")
         value = getattr(import_module(places[name]), name)
-        setattr(sys.modules[package], name, value)  # __getattr__ is asked for missing names only: once a name
+        setattr(sys.modules[package], name, value)  # Python calls __getattr__ only for missing names
         return value
 
     return lookup, lambda: sorted(places)

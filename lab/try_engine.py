@@ -1,4 +1,4 @@
-"""A question of each operator, to see what an engine answers, how, how fast and at what price: `lab try ENGINE`."""
+"""`lab try ENGINE`: ask one question per operator; report the answer, how it was parsed, its speed and its price."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from lab.models.engines import parse
 from lab.models.nulls import NoChoice
 from lab.models.prompts import GROUP, Prompt
 
-LONGEST = 300  # characters of a text that are shown
+LONGEST = 300  # characters of a text that are displayed
 
 
 @dataclass(frozen=True)
 class TryResult:
-    """What came of a question. raw: the last reply. bound: how its answer was bound. why: it got no answer, else ""."""
+    """Outcome of one question. raw: last reply. bound: what bound the answer to its schema. why: why there is none."""
 
     operator: str
     prompt: str
@@ -35,7 +35,7 @@ class TryResult:
     why: str = ""
 
     def lines(self) -> Iterator[str]:
-        """The report."""
+        """The report, line by line."""
         speed = f"{self.call.tokens_out / self.call.seconds:.1f}" if self.call.seconds and self.call.tokens_out else "?"
         price = "an unknown price" if self.call.usd is None else f"${self.call.usd:.6f}"
         yield f"{self.operator} ({self.prompt})"
@@ -46,14 +46,14 @@ class TryResult:
 
 
 def examples() -> Iterator[tuple[str, Prompt, Mapping[str, Any]]]:
-    """Package, prompt and fields of each question: `examples` in the module of a package's entry in `lab.prompts`."""
+    """Yield (package, prompt, fields) of all examples: `examples()` of every module registered in `lab.prompts`."""
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         for prompt, fields in getattr(import_module(entry.module), "examples", lambda: ())():
             yield entry.name, prompt, fields
 
 
 def tried(engine: str, known: dict[str, Any]) -> Iterator[TryResult]:
-    """Ask the questions, and take no answer from the cache. known: is filled with the backbones, by engine.
+    """Ask all example questions, without the cache. known: is filled with the backbones, by engine string.
 
     Raises what `connect` raises, and Unavailable.
     """
@@ -67,23 +67,23 @@ def tried(engine: str, known: dict[str, Any]) -> Iterator[TryResult]:
 
 
 def show(engine: str) -> int:
-    """Print what came of each question and a summary; 1 if one got no answer, else 0."""
+    """Print each result and a summary. Returns 1 if a question got no answer, else 0."""
     results: list[TryResult] = []
-    known: dict[str, Any] = {}
+    backbones: dict[str, Any] = {}
     try:
-        for result in tried(engine, known):
+        for result in tried(engine, backbones):
             results.append(result)
             print("\n".join(result.lines()), flush=True)
     except Unavailable as error:
         print(f"error: {redact(str(error))}")
         return 1
-    lost = [result.operator for result in results if result.why]
-    for backbone in known.values():
+    unanswered = [result.operator for result in results if result.why]
+    for backbone in backbones.values():
         for server in getattr(backbone, "served", []):
             print(f"\n{_negotiated(server)}")
-    answered = f"{len(results) - len(lost)} of {len(results)} questions were answered"
-    print(f"\n{answered}; not: {', '.join(lost)}" if lost else f"\n{answered}")
-    return 1 if lost else 0
+    answered = f"{len(results) - len(unanswered)} of {len(results)} questions were answered"
+    print(f"\n{answered}; not: {', '.join(unanswered)}" if unanswered else f"\n{answered}")
+    return 1 if unanswered else 0
 
 
 def _asked(package: str, prompt: Prompt, fields: Mapping[str, Any], backbone: Any) -> TryResult:
@@ -91,7 +91,7 @@ def _asked(package: str, prompt: Prompt, fields: Mapping[str, Any], backbone: An
     try:
         answer = backbone.ask(prompt, **fields)
         text, call = str(answer.value), answer.call
-    except Exception as error:  # also rules without one for the question, and null models without a choice
+    except Exception as error:  # also: no rule for this question, no option for a null model
         if isinstance(error, Unavailable) and not isinstance(error, NoChoice):
             raise
         why, call = redact(f"{type(error).__name__}: {error}"), getattr(error, "call", call)
@@ -102,17 +102,17 @@ def _asked(package: str, prompt: Prompt, fields: Mapping[str, Any], backbone: An
 
 
 def _negotiated(server: Mapping[str, Any]) -> str:
-    """What the server takes, in a line."""
-    ways = ", ".join(f"{way} {times}" for way, times in Counter(server["bindings"].values()).items())
+    """What was negotiated with the server, in one line."""
+    bindings = ", ".join(f"{way} {times}" for way, times in Counter(server["bindings"].values()).items())
     limit = next(iter(server["limits"]), "not taken")
     without = f"; left out: {', '.join(server['without'])}" if server["without"] else ""
     models = ", ".join(server["models"]) or "not stated"
-    takes = f"bound by {ways}; token limit: {limit}{without}; model that answers: {models}"
+    takes = f"bound by {bindings}; token limit: {limit}{without}; model that answers: {models}"
     return f"{server['model']} at {server['address']}: {takes}"
 
 
 def _message(body: bytes) -> str:
-    """What a reply holds of the model's: all texts of its message."""
+    """The model's part of a reply: all fields of its message; the whole body if there is no message."""
     try:
         match body_json(body):
             case {"choices": [{"message": dict() as message}, *_]}:

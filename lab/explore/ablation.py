@@ -1,6 +1,6 @@
-"""The panel of `4_explore/ablate`: switch a mechanism, watch an episode, and set a batch beside the full method.
+"""The panel of `4_explore/ablate`: change a mechanism, watch an episode, compare a batch with the full method.
 
-Every package's experiments that are `Playable` are in it. Each setting that is played as a batch is a run as any other:
+It offers the `Playable` experiments of all packages. A setting that is played as a batch is an ordinary run:
 `python -m lab show` lists it, and playing it again costs nothing.
 """
 
@@ -44,28 +44,29 @@ from lab.runs.showing import MOST_FLIPPED, RunComparison, compare
 from lab.viewer.timeline import SideBySide, Timeline, side_by_side
 from lab.viewer.transcripts import Transcript
 
-PAUSE = 0.3  # seconds between two looks at an episode that is being played
-HASH = 6  # characters at the end of a run's name: the beginning of its hash
-SURROUNDINGS = ("commit", "packages", "code", "address")  # of a run, which are no settings
+PAUSE = 0.3  # seconds between two updates of an episode that is being played
+HASH = 6  # characters at the end of a run's name, the beginning of its hash
+SURROUNDINGS = ("commit", "packages", "code", "address")  # entries of a run's manifest that are no settings
 BESIDE = ("the full loop, else the same", "all as it is by default")
 
 
 def watched(setup: Playable, task: str, seen: OnStep = lambda timeline: None) -> Timeline:
-    """Play one episode, which no run keeps. seen: is told how far it is, some times a second. Raises as a run does."""
+    """Play one episode without storing it. seen: called with the timeline every PAUSE seconds. Raises as a run does."""
     setup = setup.resolved()
-    played = setup.watch(task, Transcript(connected(setup.engine)), at_most_every(PAUSE, seen))
-    seen(played)
-    return played
+    timeline = setup.watch(task, Transcript(connected(setup.engine)), at_most_every(PAUSE, seen))
+    seen(timeline)
+    return timeline
 
 
 def beside(setup: Playable, other: Playable) -> RunComparison:
-    """Play both as runs, as far as they are not kept already, and compare them task by task."""
+    """Play both as runs, as far as they are not stored already, and compare them task by task."""
     return compare(*(collect(side).folder for side in (setup, other)))
 
 
 def difference(compared: RunComparison) -> str:
-    """Two runs compared, as HTML: the settings that differ, the paired difference, the tasks that flipped. Without the
-    runs' own names, which change with the code.
+    """A comparison of two runs as HTML: the settings that differ, the paired difference, the tasks that flipped.
+
+    It omits the runs' names, which change with the code.
     """
     pairs = ((name, *pair) for name, pair in compared.settings.items() if name not in SURROUNDINGS)
     settings = [f"{name}: first {canonical(first)}, second {canonical(second)}" for name, first, second in pairs]
@@ -77,7 +78,7 @@ def difference(compared: RunComparison) -> str:
 
 
 def both(compared: RunComparison) -> SideBySide:
-    """The episodes of the first task that flipped, under their runs' names without the hash, as in `difference`."""
+    """Both episodes of the first task that flipped; runs' names are without their hash, which changes with the code."""
     timelines = compared.side_by_side().timelines
     return side_by_side(
         *(
@@ -88,26 +89,26 @@ def both(compared: RunComparison) -> SideBySide:
 
 
 def price(manifests: Iterable[Manifest]) -> str:
-    """What playing these runs takes, without what is kept, in a few words: as much as such episodes took before."""
+    """The cost in words of playing these runs, without stored episodes; estimated from earlier similar episodes."""
     runs = list({run.digest: run for run in manifests}.values())
     if shares := forecast(runs):
         return "; ".join(map(_in_words, shares))
-    left = sum(len(run.tasks) - played(run) for run in runs)
-    return f"{left} episode{'s' * (left != 1)}, free" if left else "all kept, free"
+    remaining = sum(len(run.tasks) - played(run) for run in runs)
+    return f"{remaining} episode{'s' * (remaining != 1)}, free" if remaining else "all kept, free"
 
 
 def _in_words(share: Estimate) -> str:
-    left = share.episodes - share.played
-    parts = [f"{left:,} episode{'s' * (left != 1)} of {share.engine}"]
+    remaining = share.episodes - share.played
+    parts = [f"{remaining:,} episode{'s' * (remaining != 1)} of {share.engine}"]
     parts += [f"about {share.calls:,.0f} calls"] if share.calls is not None else ["calls unknown: try one task first"]
     parts += [f"${share.dollars:,.2f}"] if share.dollars is not None else []
     return ", ".join(parts)
 
 
 class Ablation(Panel):
-    """Its controls, two buttons, and what they show. Where they stand at first is the notebook's parameters.
+    """The panel: controls, two buttons and their results. The arguments are initial values, the notebook's parameters.
 
-    changed: field of a mechanism -> its value at first, such as {"validate": False}. task: "" for the first.
+    changed: field of a mechanism -> its initial value, such as {"validate": False}. task: "" for the first task.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class Ablation(Panel):
         self.first: dict[str, Any] = {"engine": engine, "engines": dict(engines or {}), "data": data, "seed": seed}
         self.timeline: Timeline | None = None
         self.compared: RunComparison | None = None
-        self.told = ""  # what they are and how they differ, without names of runs
+        self.told = ""  # HTML of the comparison, without names of runs
         self.what = Dropdown(options=[(" on ".join(pair), pair) for pair in playable.names()],
                              description="plays", style=STYLE, layout=WIDER)  # fmt: skip
         self.task = Dropdown(description="task to watch", style=STYLE, layout=WIDER)
@@ -156,23 +157,23 @@ class Ablation(Panel):
         on_change((self.task, self.limit, self.engine, self.certify, self.reject, self.beside), self._changed)
 
     def setup(self) -> Playable:
-        """What the controls say. Raises what a setting does that no run can have."""
+        """The experiment that the controls select. Raises as invalid settings of an experiment do."""
         values = {name: group.read() for name, group in self.groups.items()}
         engine = misjudging(self.engine.value.strip(), Errors(self.certify.value, self.reject.value))
         others = {name: text for name, box in self.others.items() if (text := box.value.strip())}
         return replace(self.base, engine=engine, engines=others, limit=self.limit.value, **values)
 
     def full(self) -> Playable:
-        """What the batch stands beside."""
+        """The experiment to compare the batch with."""
         return self.setup().full() if self.beside.value == BESIDE[0] else replace(self.base, limit=self.limit.value)
 
     def play_one(self) -> None:
-        """Play the episode that is chosen, and show it as it goes."""
+        """Play the selected episode, and display it while it is played."""
         self.timeline = watched(self.setup(), self.task.value, self._show)
         self.play.made()
 
     def play_batch(self) -> None:
-        """Play the batch and the full loop, and show the difference."""
+        """Play the batch and the experiment to compare with, and display the difference."""
         sides = f"{self.what.label}. First: as the controls stood; second: {self.beside.value}."
         self.compared = beside(self.setup(), self.full())
         self.told = f"<p>{escaped(sides)}</p>{difference(self.compared)}"
@@ -186,9 +187,9 @@ class Ablation(Panel):
         return self.told + self.episode.value
 
     def _choose(self, what: tuple[str, str], task: str = "", changed: Mapping[str, Any] = MappingProxyType({})) -> None:
-        """Set up the controls of an agent on a benchmark; after an error all is as it was.
+        """Set up the controls of an agent on a benchmark; an error changes nothing.
 
-        Raises BadSetting, ValueError for a task or a field that there is not, and as reading it does.
+        Raises BadSetting, ValueError for an unknown task or field, and as loading the benchmark does.
         """
         kind = playable.named(*what)
         base = kind(**self.first)
@@ -211,24 +212,24 @@ class Ablation(Panel):
         self._changed()
 
     def _switch(self, change: Any) -> None:
-        """Another agent or benchmark; where it cannot be set up, the one before, and why."""
-        if change.new == self.chosen:  # it was put back
+        """Switch to another agent or benchmark; if it cannot be set up, display the error and switch back."""
+        if change.new == self.chosen:  # switched back
             return
         try:
             self._choose(change.new)
-        except Exception as error:  # data that is not here, say
+        except Exception as error:  # such as missing data
             self.what.value = change.old
             self.play.tell(words(error))
 
     def _changed(self) -> None:
-        """After any change: a box for each operator that asks now, and new prices."""
+        """After any change: update the boxes of the operators that ask questions, and the prices."""
         try:
             operators = self.setup().operators()
         except ValueError:
-            operators = tuple(self.others)  # what is wrong is told beside the buttons
+            operators = tuple(self.others)  # the error is displayed next to the buttons
         if set(operators) != set(self.others) or not self.operators.children:
-            kept = {name: box.value for name, box in self.others.items()} or self.first["engines"]
-            self.others = {name: engine_box(name, kept.get(name, ""), hint="as above") for name in operators}
+            values = {name: box.value for name, box in self.others.items()} or self.first["engines"]
+            self.others = {name: engine_box(name, values.get(name, ""), hint="as above") for name in operators}
             on_change(self.others.values(), self._changed)
             self.operators.children = list(self.others.values()) or [HTML("no operator asks a model")]
         for action in (getattr(self, name, None) for name in ("play", "batch")):

@@ -1,7 +1,7 @@
-"""Stored rows of the claims explorer: claims for a forest plot, tasks that flipped, the first step that differs.
+"""Data of the claims explorer: claims for a forest plot, tasks that flipped, the first step that differs.
 
-Plain dicts and lists, which the widget (`claims_panel`) and the page (`claims_page`) draw alike. Nothing is measured
-here: claims and scores are the stored ones, and an episode is played again only from recorded answers.
+They are plain dicts and lists, which both the widget (`claims_panel`) and the page (`claims_page`) render. Nothing is
+measured here: claims and scores are stored ones, and episodes are played again only from recorded answers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ POINTS, PERCENT, SHARE, NUMBER, FACT = (
     "Differences of two conditions, in points", "Rates, in %", "Numbers between -1 and 1, such as EPIC distances",
     "Counts, each on a scale of its own", "Facts",
 )  # fmt: skip
-NOTEBOOK, STEPS = "4_explore/claims", "4_explore/first_steps"  # where the first steps that differ are stored
+NOTEBOOK, STEPS = "4_explore/claims", "4_explore/first_steps"  # notebook and table of the first steps that differ
 NUMBERS = ("here", "low", "high", "published", "null")
 OF_A_STEP = ("step", "operator", "verdict", "hash")
 SAME, APART = "every step is the same", "the two methods have no step in common"
@@ -61,15 +61,15 @@ class NoReplay(ValueError):
 
 
 def rows(judged: Iterable[PaperFindings]) -> list[Row]:
-    """Every claim as a dict that JSON can hold: its texts, its numbers in the claim's unit, and its place in the plot.
+    """Every claim as a dict for JSON: its texts, its numbers in the claim's unit, and its axis in the plot.
 
     kind: of POINTS, PERCENT, SHARE, NUMBER and FACT. here, low, high, published, null: numbers or None. scale: the ends
-    of the axis that claims of one kind share, None for a fact. who: of `dots.WHO`. answered: a model's label, "no
+    of the axis, which claims of one kind share; None for a fact. who: of `dots.WHO`. answered: a model's label, "no
     model", or "NOT RUN".
     """
-    made = [_row(paper.paper.paper, finding) for paper in judged for finding in paper.findings]
-    shared = {kind: _scale([row for row in made if row["kind"] == kind]) for kind in (POINTS, PERCENT, SHARE)}
-    scaled = [{**row, "scale": shared.get(row["kind"]) or _scale([row])} for row in made]
+    unscaled = [_row(paper.paper.paper, finding) for paper in judged for finding in paper.findings]
+    scales = {kind: _scale([row for row in unscaled if row["kind"] == kind]) for kind in (POINTS, PERCENT, SHARE)}
+    scaled = [{**row, "scale": scales.get(row["kind"]) or _scale([row])} for row in unscaled]
     order = [POINTS, PERCENT, SHARE, NUMBER, FACT]
     return sorted(scaled, key=lambda row: (order.index(row["kind"]), row["verdict"] == NOT_RUN))
 
@@ -80,7 +80,7 @@ def choices(of: Sequence[Row]) -> dict[str, list[str]]:
 
 
 def chosen(of: Sequence[Row], **wanted: str) -> list[Row]:
-    """The claims with these values of the fields `paper`, `claim`, `answered` and `data`; "all" takes any.
+    """The claims with these values of the fields `paper`, `claim`, `answered` and `data`; "all" matches any.
 
     Raises ValueError for a value that no claim has.
     """
@@ -93,13 +93,13 @@ def chosen(of: Sequence[Row], **wanted: str) -> list[Row]:
 
 
 def contrast_of(judged: Iterable[PaperFindings], claim: str) -> Contrast | None:
-    """The contrast that a claim rests on; None where it rests on none, or on one that was not run."""
-    found = [finding for paper in judged for finding in paper.findings if finding.claim.id == claim]
-    return found[0].claim.contrast if found and found[0].on_a_model else None
+    """The contrast that a claim is based on; None if it is based on none, or it was not run."""
+    matches = [finding for paper in judged for finding in paper.findings if finding.claim.id == claim]
+    return matches[0].claim.contrast if matches and matches[0].on_a_model else None
 
 
 def pair(contrast: Contrast, stored: Stored) -> tuple[Scores, Scores]:
-    """The stored scores of both conditions. Raises NoReplay where they are gone."""
+    """The stored scores of both conditions. Raises NoReplay if they are missing."""
     first, second = map(stored.of, contrast.sides)
     if first is None or second is None:
         raise NoReplay(f"no scores of {contrast.of} and {contrast.less} on {contrast.benchmark} are stored")
@@ -116,10 +116,10 @@ def flips(first: Scores, second: Scores) -> list[Flip]:
 def episodes(first: Scores, second: Scores, flip: Flip) -> SideBySide:
     """Both episodes of a task, played again from recorded answers, side by side.
 
-    A null model plays the method that the other condition names. Raises NoReplay where one cannot be played here, or
-    scores otherwise than is stored.
+    A null model plays the method that the other condition names. Raises NoReplay if an episode cannot be played here,
+    or its score differs from the stored one.
     """
-    played = []
+    timelines = []
     for scores, other, value in ((first, second, flip.first), (second, first, flip.second)):
         setup, name = _replay(scores, other, flip.task)
         transcript = Transcript(connected(setup.engine))
@@ -127,50 +127,50 @@ def episodes(first: Scores, second: Scores, flip: Flip) -> SideBySide:
             episode = Episode(name, setup.play(name, transcript))
         except (MissingData, Unavailable) as error:
             raise NoReplay(str(error)) from None
-        except Exception as error:  # the agent's failure: a malformed answer, say
+        except Exception as error:  # the agent's failure, such as a malformed answer
             episode = Episode(name, None, f"{type(error).__name__}: {error}")
         score = setup.judged(episode).score
         if score is None or abs(score - value) > 1e-9:
             raise NoReplay(f"{name} by {scores.side.engine} comes out as {score}, and {value} is stored")
-        played.append(setup.timeline(episode, transcript.exchanges))
-    return side_by_side(*played)
+        timelines.append(setup.timeline(episode, transcript.exchanges))
+    return side_by_side(*timelines)
 
 
 def first_steps(judged: Sequence[PaperFindings], stored: Stored, claims: Iterable[str] = ()) -> pd.DataFrame:
-    """The first step that differs, of every flipped task of every contrast that can be replayed here: a row a task.
+    """The first differing step of every flipped task of every contrast that can be replayed here, one row per task.
 
-    No text of a task, an action or an observation is among the columns: step numbers, operators, verdicts and hashes
-    alone, so that rows of official benchmarks can be stored. claims: by default all. A claim that cannot be replayed,
-    or whose methods share no step, has a single row, without a task, that says why.
+    Columns hold only step numbers, operators, verdicts and hashes, and no text of a task, an action or an observation,
+    so that rows of official benchmarks can be stored. claims: by default all. A claim that cannot be replayed, or whose
+    methods share no step, has a single row, without a task, that says why.
     """
     import pandas as pd
 
-    wanted = [*claims] or [finding.claim.id for paper in judged for finding in paper.findings if finding.on_a_model]
-    return pd.DataFrame([row for claim in wanted for row in _steps_of(claim, judged, stored)])
+    claim_ids = [*claims] or [finding.claim.id for paper in judged for finding in paper.findings if finding.on_a_model]
+    return pd.DataFrame([row for claim in claim_ids for row in _steps_of(claim, judged, stored)])
 
 
 def summary(steps: pd.DataFrame) -> pd.DataFrame:
-    """A row a claim: how many flipped tasks part at which step, by the median, and why others were not replayed."""
+    """One row per claim: number of tasks that diverge, median of their first differing step, why others have none."""
     import pandas as pd
 
     return pd.DataFrame(
         {
             "claim": claim,
-            "tasks that part": int((of["why"] == "").sum()),
-            "first step, median": pd.to_numeric(of["step first"], errors="coerce").median()
-            if "step first" in of
+            "tasks that part": int((group["why"] == "").sum()),
+            "first step, median": pd.to_numeric(group["step first"], errors="coerce").median()
+            if "step first" in group
             else None,
-            "what differs": of["differs"].mode().get(0, "") if "differs" in of else "",
-            "why": next(filter(None, of["why"]), ""),
+            "what differs": group["differs"].mode().get(0, "") if "differs" in group else "",
+            "why": next(filter(None, group["why"]), ""),
         }
-        for claim, of in steps.groupby("claim", sort=False)
+        for claim, group in steps.groupby("claim", sort=False)
     )
 
 
 def outline(both: SideBySide) -> list[Row]:
-    """Two episodes without their texts, a dict a row: `same`, `differs`, and step, operator, verdict and hash of each.
+    """Two episodes without texts, one dict per row: `same`, `differs`, and both sides' step, operator, verdict, hash.
 
-    A hash is of all that a step did, saw and was told: equal steps have equal hashes.
+    The hash covers a step's title, verdict, action and observation: equal steps have equal hashes.
     """
     return [
         {"same": row.same, "differs": ", ".join(row.differs), **_side("first", row.left), **_side("second", row.right)}
@@ -179,19 +179,19 @@ def outline(both: SideBySide) -> list[Row]:
 
 
 def known_steps(stored: Stored) -> dict[str, dict[str, str]]:
-    """Claim -> task -> stored text of its first differing step; the task "" stands for all. Empty without a file."""
+    """Claim -> task -> stored text of its first differing step; task "" means all tasks. {} if nothing is stored."""
     frame = stored.rows(STEPS, NOTEBOOK)
-    known: dict[str, dict[str, str]] = {}
+    steps: dict[str, dict[str, str]] = {}
     for row in [] if frame is None else frame.astype(object).where(frame.notna(), "").to_dict("records"):
-        known.setdefault(row["claim"], {})[row["task"]] = row["why"] or in_words(row)
-    return known
+        steps.setdefault(row["claim"], {})[row["task"]] = row["why"] or in_words(row)
+    return steps
 
 
 def in_words(row: Row) -> str:
-    """Such as "2 realize ✓ 3fa1c2 | 2 realize ✗ 9b0d11 (action)"."""
+    """A first differing step as text, such as "2 realize ✓ 3fa1c2 | 2 realize ✗ 9b0d11 (action)"."""
     ends = []
     for side in ("first", "second"):
-        number, *parts = (row[f"{what} {side}"] for what in OF_A_STEP)
+        number, *parts = (row[f"{field} {side}"] for field in OF_A_STEP)
         ends.append("no step" if number == "" else " ".join([str(int(number)), *parts]))
     return f"{' | '.join(ends)} ({row['differs']})"
 
@@ -201,27 +201,27 @@ def _steps_of(claim: str, judged: Sequence[PaperFindings], stored: Stored) -> It
     if contrast is None:
         return
     first, second = pair(contrast, stored)
-    about = {"claim": claim, "data": first.data}
+    common = {"claim": claim, "data": first.data}
     try:
         outlines = {flip.task: outline(episodes(first, second, flip)) for flip in flips(first, second)}
     except NoReplay as error:
-        yield about | {"task": "", "why": str(error)}
+        yield common | {"task": "", "why": str(error)}
         return
     if outlines and not any(row["step first"] and row["step second"] for lines in outlines.values() for row in lines):
-        yield about | {"task": "", "why": APART}
+        yield common | {"task": "", "why": APART}
         return
     for task, lines in outlines.items():
-        differing = next(({**row} for row in lines if not row["same"]), {})
-        differing.pop("same", None)
-        yield about | {"task": task, "why": "" if differing else SAME} | differing
+        first_difference = next(({**row} for row in lines if not row["same"]), {})
+        first_difference.pop("same", None)
+        yield common | {"task": task, "why": "" if first_difference else SAME} | first_difference
 
 
 def _row(paper: str, finding: Finding) -> Row:
     claim = finding.claim
     here = finding.here if isinstance(finding.here, Interval) else (_number(finding.here), None, None)
     null = finding.null[1].value if finding.null else None
-    stated = dict(zip(NUMBERS, (*here, _number(finding.paper), null), strict=True))
-    numbers = {name: None if value is None or math.isnan(value) else float(value) for name, value in stated.items()}
+    values = dict(zip(NUMBERS, (*here, _number(finding.paper), null), strict=True))
+    numbers = {name: None if value is None or math.isnan(value) else float(value) for name, value in values.items()}
     return {
         "paper": paper, "claim": claim.id, "item": claim.item, "says": claim.says, "notebook": claim.notebook,
         "kind": _kind(finding, [value for value in numbers.values() if value is not None]), **numbers,
@@ -247,44 +247,46 @@ def _number(stated: Any) -> float | None:
 
 
 def _scale(of: Sequence[Row]) -> tuple[float, float] | None:
-    """The ends of an axis with all these numbers and 0; None of no numbers."""
+    """The ends of an axis that includes all numbers of these rows and 0; None if there are no numbers."""
     values = [row[name] for row in of for name in NUMBERS if row[name] is not None]
     return (min(0.0, *values), max(0.0, *values)) if values else None
 
 
 @cache
 def _recorded(name: str) -> Any:
-    """The trial of a recording as it is replayed; built once, since worlds take seconds to load."""
+    """The replaying experiment of a recording; cached, since worlds take seconds to load."""
     method = read_json(recordings_folder() / name / MANIFEST, Recording).method
     return STUDIES.named(method).trial(engine=f"replay:{name}").resolved()
 
 
 def _replay(scores: Scores, other: Scores, task: str) -> tuple[Any, str]:
-    """The experiment that plays a side's episode, and the task's name in it. Raises NoReplay."""
-    nobody = not scores.run.startswith("replay:") and engines.parse(scores.side.engine).kinds.isdisjoint(engines.MODELS)
-    source = other if nobody else scores
+    """The experiment that plays one side's episode, and the task's name in it. Raises NoReplay."""
+    without_model = not scores.run.startswith("replay:") and engines.parse(scores.side.engine).kinds.isdisjoint(
+        engines.MODELS
+    )
+    source = other if without_model else scores
     kind, _, name = source.run.partition(":")
     if kind != "replay":
         raise NoReplay(f"no recording holds the answers of {scores.side.engine} in {scores.side.condition}")
     benchmarks = source.side.benchmark.split(", ")
-    benchmark, _, rest = task.partition("/") if len(benchmarks) > 1 else (benchmarks[0], "", task)
+    benchmark, _, task_id = task.partition("/") if len(benchmarks) > 1 else (benchmarks[0], "", task)
     try:
         trial = _recorded(name)
     except (MissingData, Unavailable, LookupError, ValueError) as error:
         raise NoReplay(f"recording {name} cannot be replayed here: {error}") from None
-    if nobody:
+    if without_model:
         method = trial.part(benchmark, source.side.condition).method
         if scores.run.partition(" ")[0] != method:
             raise NoReplay(f"{scores.side.condition} of {scores.run} does not play {method}, as the recording does")
         trial = trial.answered_by(scores.side.engine)
-    return trial, str(Entry(benchmark, source.side.condition, rest))
+    return trial, str(Entry(benchmark, source.side.condition, task_id))
 
 
 def _side(name: str, end: tuple[int, Step] | None) -> Row:
     if end is None:
-        return {f"{what} {name}": "" for what in OF_A_STEP}
+        return {f"{field} {name}": "" for field in OF_A_STEP}
     number, step = end
-    done = canonical([step.title, step.verdict, step.action, step.observation])
+    content = canonical([step.title, step.verdict, step.action, step.observation])
     operators = ", ".join(dict.fromkeys(exchange.operator for exchange in step.exchanges)) or "–"
-    values = (number, operators, step.mark, hashlib.sha256(done.encode()).hexdigest()[:6])
-    return {f"{what} {name}": value for what, value in zip(OF_A_STEP, values, strict=True)}
+    values = (number, operators, step.mark, hashlib.sha256(content.encode()).hexdigest()[:6])
+    return {f"{field} {name}": value for field, value in zip(OF_A_STEP, values, strict=True)}

@@ -1,6 +1,6 @@
-"""The claims explorer as HTML: tables that the widget shows too, and one page that works without a server.
+"""The claims explorer as HTML: tables, which the widget also displays, and a page that works without a server.
 
-The page embeds its data as JSON and one script, addresses nothing outside, and shows every claim where scripts are off.
+The page embeds its data as JSON and one script, loads nothing from outside, and displays all claims without scripts.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from lab.viewer import pages
 from lab.viewer.timeline import SideBySide, written
 
 WIDTH, MARGIN = 240, 8  # pixels of a claim's plot
-MOST, NEAR = 12, 3  # flipped tasks that are not folded; steps before and behind the first that differs
-GREY = "#808080"  # to be seen on white and on black
+MOST, NEAR = 12, 3  # flipped tasks that are not folded; steps before and after the first that differs
+GREY = "#808080"  # visible on white and on black
 TITLE = "What the papers claim, and what came out here"
 STYLE = "#controls label { display: inline-block; margin: 0 1.5em .5em 0; } #controls select { max-width: 22em; } \
 [hidden] { display: none !important; }"
@@ -31,7 +31,7 @@ Link = Callable[[str], str]  # a notebook's name -> its address
 
 
 def in_the_book(notebook: str) -> str:
-    """The address of a notebook beside the page in the book."""
+    """The address of a notebook in the book, relative to this page."""
     return f"notebooks/{notebook}.html" if notebook else ""
 
 
@@ -42,13 +42,13 @@ def table(of: Sequence[Row], link: Link = in_the_book) -> str:
         for kind, rows in ((kind, [*rows]) for kind, rows in groupby(of, lambda row: row["kind"]))
     ]
     answered = {row["who"] for row in of if row["here"] is not None}
-    key = [(who, _image(14, [_dot(7, _hex(who))])) for who in dots.WHO if who in answered]
-    key += [(dots.PAPER, _image(14, [_diamond(7)])), (dots.NULL, _image(14, [_tick(7)]))]
-    return pages.macro("claims.html", "table", groups, key, WIDTH)
+    legend = [(who, _image(14, [_dot(7, _hex(who))])) for who in dots.WHO if who in answered]
+    legend += [(dots.PAPER, _image(14, [_diamond(7)])), (dots.NULL, _image(14, [_tick(7)]))]
+    return pages.macro("claims.html", "table", groups, legend, WIDTH)
 
 
 def plot(row: Row) -> str:
-    """A claim's marks on its axis as an image, an address that holds it; "" for a claim without a number."""
+    """A claim's marks on its axis, as the data URL of an image; "" for a claim without numbers."""
     if all(row[name] is None for name in claims.NUMBERS):
         return ""
     low, high = row["scale"]
@@ -90,26 +90,26 @@ def flipped(row: Row, shared: int, flips: Sequence[Flip], steps: dict[str, str])
     """The tasks of a claim that the two conditions scored differently, as HTML. steps: of `claims.known_steps`."""
     up = sum(flip.first > flip.second for flip in flips)
     summary = f"Of {shared} tasks the first scores higher on {up}, the second on {len(flips) - up}."
-    each = [(flip, steps.get(flip.task, "")) for flip in flips]
-    return pages.macro("claims.html", "flipped", row, " ".join(filter(None, [summary, steps.get("", "")])), each, MOST)
+    rows = [(flip, steps.get(flip.task, "")) for flip in flips]
+    return pages.macro("claims.html", "flipped", row, " ".join(filter(None, [summary, steps.get("", "")])), rows, MOST)
 
 
 def outline(task: str, both: SideBySide) -> str:
-    """Where two episodes of a task part, and all their steps folded, as HTML without their texts."""
+    """The steps around the divergence of two episodes, and all steps folded, as HTML without the episodes' texts."""
     rows = claims.outline(both)
-    first = both.diverged or 0
-    return pages.macro("claims.html", "outline", task, rows[max(first - NEAR, 0) : first + NEAR + 1], rows)
+    diverged = both.diverged or 0
+    return pages.macro("claims.html", "outline", task, rows[max(diverged - NEAR, 0) : diverged + NEAR + 1], rows)
 
 
 def page(judged: Sequence[PaperFindings], stored: Stored, link: Link = in_the_book) -> str:
-    """The whole page as HTML."""
-    of, known = claims.rows(judged), claims.known_steps(stored)
-    bodies = [table(of, link), "<h2>Tasks that flipped</h2>"]
-    for row in of:
+    """The complete page as HTML."""
+    rows, steps = claims.rows(judged), claims.known_steps(stored)
+    bodies = [table(rows, link), "<h2>Tasks that flipped</h2>"]
+    for row in rows:
         if contrast := claims.contrast_of(judged, row["claim"]):
             first, second = claims.pair(contrast, stored)
-            bodies.append(flipped(row, row["n"], claims.flips(first, second), known.get(row["claim"], {})))
-    data = json.dumps(of, sort_keys=True).replace("<", "\\u003c")  # no text of it can end the script
+            bodies.append(flipped(row, row["n"], claims.flips(first, second), steps.get(row["claim"], {})))
+    data = json.dumps(rows, sort_keys=True).replace("<", "\\u003c")  # so that no text can end the script element
     script = (pages.TEMPLATES / "claims.js").read_text(encoding="utf-8")
     body = f'<style>{STYLE}</style><h1>{TITLE}</h1><div id="controls"></div>{"".join(bodies)}'
     body += f'<script type="application/json" id="claims">{data}</script><script>{script}</script>'
@@ -118,7 +118,7 @@ def page(judged: Sequence[PaperFindings], stored: Stored, link: Link = in_the_bo
 
 
 def write(path: Path | str, link: Link = in_the_book) -> Path:
-    """Write the page of the committed results."""
+    """Write the page of the committed results; returns its path."""
     return written(path, page(register.committed(), Stored(), link))
 
 

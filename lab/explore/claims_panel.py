@@ -1,4 +1,4 @@
-"""The claims explorer as a widget: choose claims, see their forest plot, the tasks that flipped, and both episodes."""
+"""The claims explorer as a widget: select claims, see their forest plot, flipped tasks and both episodes."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from lab.results.stored import Scores, Stored
 from lab.viewer import pages
 from lab.viewer.timeline import SideBySide
 
-SYNTHETIC = "synthetic"  # the one kind of data whose texts may stand in a committed output
+SYNTHETIC = "synthetic"  # the only kind of data whose texts may appear in committed outputs
 
 
 class Claims(Panel):
-    """Its choices, the claims that they leave, the flipped tasks of one of them, and both episodes of one of these.
+    """The panel: filters, the claims that match, the flipped tasks of one claim, and both episodes of one task.
 
-    paper, claim, answered, data: where the choices stand at first, "all" for any. figures: whose results, as
-    `lab.results.stored.Stored` takes it. both: the two episodes that were played last, with all their texts.
-    Raises ValueError for a value that no claim has.
+    paper, claim, answered, data: initial filters, "all" for any. figures: the source of the results, as for
+    `lab.results.stored.Stored`. both: the two episodes that were played last, with all their texts.
+    Raises ValueError for a value that no claim has, or if no claim has all of them.
     """
 
     def __init__(
         self, paper: str = ALL, claim: str = ALL, answered: str = ALL, data: str = ALL, figures: str = "committed"
     ) -> None:
         self.stored = Stored(figures)
-        committed = figures == "committed"  # it is judged already, and that takes a second
+        committed = figures == "committed"  # judged once per process, which takes a second
         self.judged = register.committed() if committed else register.judge(register.papers(), self.stored)
         self.rows = claims.rows(self.judged)
         if not claims.chosen(self.rows, paper=paper, claim=claim, answered=answered, data=data):
@@ -64,9 +64,9 @@ class Claims(Panel):
         self.claim.value = claim
 
     def replay(self) -> None:
-        """Play both episodes of the flipped task again, from recorded answers, and show where they part.
+        """Play both episodes of the flipped task again, from recorded answers, and display where they diverge.
 
-        Of official data steps and hashes alone are shown. Raises NoReplay.
+        For official data only steps and hashes are displayed. Raises NoReplay.
         """
         self._price()
         assert self.sides
@@ -81,23 +81,25 @@ class Claims(Panel):
         return self.forest.value + self.flipped.value + self.episodes.value
 
     def _filter(self) -> None:
-        """Other choices: the claims that they leave."""
-        wanted = {name: getattr(self, name).value for name in ("paper", "answered", "data")}
-        left, before = claims.chosen(self.rows, **wanted), self.claim.value
-        self.claim.options = [(ALL, ALL), *((f"{row['says']} ({row['claim']})", row["claim"]) for row in left)]
-        self.claim.value = before if before in {row["claim"] for row in left} else ALL
+        """After a change of a filter: update the claims to choose from."""
+        filters = {name: getattr(self, name).value for name in ("paper", "answered", "data")}
+        matches, selected = claims.chosen(self.rows, **filters), self.claim.value
+        self.claim.options = [(ALL, ALL), *((f"{row['says']} ({row['claim']})", row["claim"]) for row in matches)]
+        self.claim.value = selected if selected in {row["claim"] for row in matches} else ALL
         self._choose()
 
     def _choose(self) -> None:
-        """Another claim: its line, and the tasks that flipped."""
-        left = {value for _, value in self.claim.options[1:]}
-        shown = [row for row in self.rows if row["claim"] in (left if self.claim.value == ALL else {self.claim.value})]
-        self.forest.value = pages.fragment(claims_page.table(shown, _beside))
+        """After a change of the claim: display its row and its flipped tasks."""
+        offered = {value for _, value in self.claim.options[1:]}
+        displayed = [
+            row for row in self.rows if row["claim"] in (offered if self.claim.value == ALL else {self.claim.value})
+        ]
+        self.forest.value = pages.fragment(claims_page.table(displayed, _beside))
         contrast = claims.contrast_of(self.judged, self.claim.value)
         self.sides = claims.pair(contrast, self.stored) if contrast else None
         self.flips = {flip.task: flip for flip in claims.flips(*self.sides)} if self.sides else {}
         steps = self.known.get(self.claim.value, {})
-        text = claims_page.flipped(shown[0], shown[0]["n"], [*self.flips.values()], steps) if self.sides else ""
+        text = claims_page.flipped(displayed[0], displayed[0]["n"], [*self.flips.values()], steps) if self.sides else ""
         self.flipped.value = pages.fragment(text) if text else ""
         offer(self.task, [*self.flips])
         self.play.refresh()
@@ -111,5 +113,5 @@ class Claims(Panel):
 
 
 def _beside(notebook: str) -> str:
-    """The address of a notebook, seen from the explorer's own."""
+    """The address of a notebook, relative to the explorer's notebook."""
     return f"../{notebook}.ipynb" if notebook else ""

@@ -1,4 +1,4 @@
-"""Panels of `4_explore/`: stills for where no kernel runs, buttons that say what a press costs, and controls."""
+"""Panels of `4_explore/`: static views for use without a kernel, buttons that state their cost, and controls."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-DPI = 90  # of a drawing in a panel
-FOR_READERS = (ValueError, RuntimeError, OSError)  # errors whose messages are whole sentences here
+DPI = 90  # of a figure in a panel
+FOR_READERS = (ValueError, RuntimeError, OSError)  # errors whose messages are sentences for users here
 FADED = "lab-outdated"
 OUTDATED = (
     f"<style>.{FADED} {{{{ opacity: .45; }}}}</style><b>Outdated:</b> the result of “{{}}” was made before a control \
@@ -48,22 +48,22 @@ WRAPPED = Layout(flex_flow="row wrap", align_items="flex-start", grid_gap="4px 2
 
 
 class Panel(VBox):
-    """Widgets, and what stands in their place in a committed notebook, a book or a mail: a page, or else a picture.
+    """Widgets, with a static view for a committed notebook, a book or a mail: a page, or else a picture.
 
-    A front end shows the richest form that it has; the notebook's normaliser takes the widget out of the output. Above
-    a page stands which of its results are outdated.
+    A front end displays the richest form that it supports; the notebook's normaliser removes the widget from the
+    output. The page begins with the marks of outdated results.
     """
 
     def page(self) -> str:
-        """The still as HTML; "" for none."""
+        """The static view as HTML; "" for none."""
         return ""
 
     def picture(self) -> bytes:
-        """The still as a PNG; b"" for none."""
+        """The static view as a PNG; b"" for none."""
         return b""
 
     def _repr_html_(self) -> str | None:
-        marks = [each.mark.value for each in self.children if isinstance(each, Action)]
+        marks = [child.mark.value for child in self.children if isinstance(child, Action)]
         return "".join([*marks, self.page()]) if self.page() else None
 
     def _repr_png_(self) -> bytes | None:
@@ -74,12 +74,12 @@ class Panel(VBox):
 
 
 class Action(VBox):
-    """A button that shows the cost of a press, is disabled while it works, and displays errors as text.
+    """A button that states the cost of a press, is disabled while it works, and displays errors as text.
 
     work: what a press does. cost: gives the cost of a press as text; `refresh` calls it again. If it raises, the
     error is displayed next to the button, which stays disabled.
-    settings: what a result depends on, as the controls stand. Once they differ from those that a result was made with
-    (`made`), it is marked as outdated, until they are as they were or it is made again. results: widgets that fade.
+    settings: returns the current settings that a result depends on. While they differ from the settings at the last
+    call of `made`, the result is marked as outdated. results: widgets to fade while outdated.
     """
 
     def __init__(
@@ -96,16 +96,16 @@ class Action(VBox):
 
     @property
     def outdated(self) -> bool:
-        """Whether a result is shown that was made with other settings than those that the controls state now."""
+        """Whether the displayed result was computed with other settings than the current ones."""
         return bool(self.mark.value)
 
     def made(self) -> None:
-        """Note that a result was just made, with the settings as they stand."""
+        """Note that a result was just computed with the current settings."""
         self._made_with = [self._settings()]
         self._mark_outdated()
 
     def refresh(self) -> None:
-        """Update the cost of a press and the mark of its result, after each change of a control."""
+        """Update the stated cost and the outdated mark; call it after each change of a control."""
         self.tell("")
         self._offer()
         self._mark_outdated()
@@ -127,7 +127,7 @@ class Action(VBox):
             self.tell(message)
 
     def tell(self, message: str) -> None:
-        """Say what is wrong beside the button; "" for nothing."""
+        """Display an error message next to the button; "" removes it."""
         self.said.value = warning(message) if message else ""
 
     def _offer(self) -> None:
@@ -140,7 +140,7 @@ class Action(VBox):
     def _mark_outdated(self) -> None:
         try:
             outdated = bool(self._made_with) and self._made_with != [self._settings()]
-        except Exception:  # settings that nothing can be made with
+        except Exception:  # invalid settings
             outdated = bool(self._made_with)
         self.mark.value = OUTDATED.format(escaped(self._label)) if outdated else ""
         for widget in self._results:
@@ -148,36 +148,36 @@ class Action(VBox):
 
     def _clicked(self, _: Button) -> None:
         self.output.clear_output()
-        with self.output:  # a run's line of progress
+        with self.output:  # captures a run's progress line
             self.press()
 
 
 def words(error: BaseException) -> str:
-    """The text of an error: its message, with the error class where the message was not written for readers."""
+    """The text of an error: its message, with the error class if the message was not written for users."""
     message = str(error).strip()
     ours = type(error).__module__.partition(".")[0] == __name__.partition(".")[0]
     return message if message and (ours or isinstance(error, FOR_READERS)) else f"{type(error).__name__}: {message}"
 
 
 def warning(message: str) -> str:
-    """A message in a warning's colour, whatever is in it."""
+    """A message as HTML in the colour of warnings; the message is escaped."""
     return f'<span style="color:var(--jp-error-color1,#b3261e)">✗ {escaped(message)}</span>'
 
 
 def escaped(text: str) -> str:
-    """Text for HTML, with what cannot be seen spelt out."""
+    """Text escaped for HTML, with invisible characters spelt out."""
     return html.escape(visible(text))
 
 
 def styled() -> HTML:
-    """An HTML widget in which tables and texts look as they do in a cell's output."""
-    made = HTML()
-    made.add_class("jp-RenderedHTMLCommon")
-    return made
+    """An HTML widget whose tables and texts look like those of a cell's output."""
+    widget = HTML()
+    widget.add_class("jp-RenderedHTMLCommon")
+    return widget
 
 
 def png(draw: Callable[[], Figure]) -> bytes:
-    """A drawing as a PNG; its figure is closed, so that no cell shows it besides."""
+    """Draw a figure and return it as a PNG; the figure is closed, so that the cell does not display it again."""
     import io
 
     import matplotlib.pyplot as plt
@@ -192,7 +192,7 @@ def png(draw: Callable[[], Figure]) -> bytes:
 
 
 def row(*widgets: Widget) -> HBox:
-    """Widgets beside each other, as many as there is room for."""
+    """Widgets next to each other, wrapped to the available width."""
     return HBox(widgets, layout=WRAPPED)
 
 
@@ -203,71 +203,71 @@ OFFERED = ("rules", "rules@0.8")
 
 
 class Group(Generic[T]):
-    """The controls of a dataclass: switches, numbers, choices and texts; a field of another type has none."""
+    """The controls of a dataclass: switches, numbers, choices and texts; fields of other types have no control."""
 
     def __init__(self, title: str, settings: T) -> None:
-        """settings: where the controls stand at first; the text of its class explains them, a click away."""
+        """settings: the initial values; a click displays the docstring of their class as an explanation."""
         self._settings = settings
         hints = get_type_hints(type(settings))
         names = [field.name for field in fields(settings)]  # type: ignore[arg-type]  # any dataclass
-        made = ((name, control(name, hints[name], getattr(settings, name))) for name in names)
-        self.controls = {name: widget for name, widget in made if widget is not None}
+        widgets = ((name, control(name, hints[name], getattr(settings, name))) for name in names)
+        self.controls = {name: widget for name, widget in widgets if widget is not None}
         text = f"<small>{escaped(inspect.getdoc(type(settings)) or '')}</small>"
         heading = HTML(f"<details><summary><b>{escaped(title)}</b></summary>{text}</details>", layout=WIDE)
         self.widget = VBox([heading, *self.controls.values()])
 
     def read(self) -> T:
-        """The dataclass as the controls stand. Raises what its own checks raise."""
+        """The dataclass with the controls' current values. Raises as its own checks do."""
         return replace(self._settings, **{name: widget.value for name, widget in self.controls.items()})  # type: ignore[type-var]
 
 
 def control(name: str, kind: Any, value: Any) -> Widget | None:
-    """The widget for a value of a type; None for a type that has none."""
-    looks = {"description": name.replace("_", " "), "style": STYLE, "layout": WIDE}
+    """The widget for a value of type `kind`; None for a type without a widget."""
+    options = {"description": name.replace("_", " "), "style": STYLE, "layout": WIDE}
     if kind is bool:
-        return Checkbox(value, **looks)
+        return Checkbox(value, **options)
     if get_origin(kind) is Literal:
-        return Dropdown(options=get_args(kind), value=value, **looks)
+        return Dropdown(options=get_args(kind), value=value, **options)
     plain = {int: IntText, float: FloatText, str: Text}.get(kind)
-    return plain(value=value, continuous_update=False, **looks) if plain else None
+    return plain(value=value, continuous_update=False, **options) if plain else None
 
 
 def engine_box(title: str, value: str, hint: str = "") -> Combobox:
-    """A box for an engine: any text, with some that work here offered."""
+    """A box for an engine string: free text, with suggestions that work here."""
     return Combobox(value=value, options=offered(), description=title, placeholder=hint,
                     continuous_update=False, style=STYLE, layout=WIDER)  # fmt: skip
 
 
 def offered(recorded: Iterable[str] = ()) -> list[str]:
-    """Engines that need no server here."""
+    """Engine strings that work here without a server."""
     local = ["local"] if find_spec("openvino_genai") else []
     return [*OFFERED, *local, *(f"replay:{name}" for name in recorded)]
 
 
 def misjudging(engine: str, errors: Errors) -> str:
-    """The engine with these two error rates of Validate; as it is where both are 0.
+    """The engine string with two error rates of Validate; unchanged if both are 0.
 
-    Raises ValueError for an engine that is not rules, since the rates stand in for a model's, or that has rates.
+    Raises ValueError for an engine that is not rules, since the rates simulate a model's errors, or that has rates.
     """
     if not any(errors):
         return engine
-    whole, others = engines.split(engine)
-    known = engines.parse(whole)
-    if known.kind != "rules" or known.errors:
-        why = "has rates of its own" if known.errors else "is a model, which errs by itself"
-        raise ValueError(f"{whole} {why}: set both rates of Validate to 0, or let rules answer")
+    default, others = engines.split(engine)
+    parsed = engines.parse(default)
+    if parsed.kind != "rules" or parsed.errors:
+        why = "has rates of its own" if parsed.errors else "is a model, which errs by itself"
+        raise ValueError(f"{default} {why}: set both rates of Validate to 0, or let rules answer")
     rates = f"certify={errors.certify:g}&reject={errors.reject:g}"
-    return engines.joined(f"{whole}{'&' if '?' in whole else '?'}{rates}", others)
+    return engines.joined(f"{default}{'&' if '?' in default else '?'}{rates}", others)
 
 
 def offer(box: Dropdown, options: Sequence[Any]) -> None:
-    """Other options of a dropdown, of which the first is chosen; none of none."""
+    """Replace a dropdown's options, and select the first one if there are any."""
     box.options = options
     box.index = 0 if options else None
 
 
 def at_most_every(seconds: float, do: Callable[[T], object]) -> Callable[[T], None]:
-    """The same function, of which calls that come sooner after the last one are left out."""
+    """The function, rate-limited: calls within `seconds` after the last executed one are dropped."""
     last = -math.inf
 
     def called(value: T) -> None:
@@ -280,6 +280,6 @@ def at_most_every(seconds: float, do: Callable[[T], object]) -> Callable[[T], No
 
 
 def on_change(widgets: Iterable[Widget], do: Callable[[], object]) -> None:
-    """Call this after each change of a value."""
+    """Call `do` after every change of a widget's value."""
     for widget in widgets:
         widget.observe(lambda _: do(), "value")

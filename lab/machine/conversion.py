@@ -1,10 +1,10 @@
-"""Conversion of a pinned GGUF file into what OpenVINO loads fast, once a machine.
+"""Conversion of a pinned GGUF file to a format that OpenVINO loads fast, once per machine.
 
     NAME.openvino/openvino_*.xml, *.bin   the model with Q8_0 weights, and its tokenizer with the chat template
     NAME.openvino/conversion.json         the source's hash, the versions, the sha256 of every file, the end tokens
 
-OpenVINO cannot read the pinned Q4_K_M, so the weights are written as Q8_0 first, which rounds them once more. This file
-has a pinned hash as well: whatever the machine, the same weights answer.
+OpenVINO cannot read the pinned Q4_K_M, so the weights are first converted to Q8_0, which rounds them once more. The
+Q8_0 file has a pinned hash as well, so the same weights answer on every machine.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from lab.machine.weights import Model
 
 RECORD = "conversion.json"
 Q8_0 = "q8_0.gguf"
-# Tokens that end an answer in one chat template or another.
+# Tokens that end an answer in some chat template.
 ENDS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end|>", "</s>")
-# In a process of its own: the graph is built in memory that is not given back, and a kill is seen and told.
+# In its own process: building the graph takes memory that is not freed, and if it is killed, this can be reported.
 SAVE = "import openvino_genai, sys; openvino_genai.LLMPipeline(sys.argv[1], 'CPU', enable_save_ov_model=True)"
 
 
@@ -37,25 +37,25 @@ class NotConverted(RuntimeError):
 
 
 def folder_of(model: Model) -> Path:
-    """Where the converted model is."""
+    """The folder of the converted model."""
     return weights.folder() / f"{model.name}.openvino"
 
 
 def converted(model: Model, report: Report) -> Path:
-    """The folder of the converted model; it is made where there is none, or none that is whole.
+    """The folder of the converted model; converts it if it is missing or damaged.
 
-    A process that is killed leaves nothing that counts; of two at once, the second waits for the first.
+    A killed process leaves no valid result behind. Of two concurrent calls, the second waits for the first.
     Raises WrongHash, NotConverted, OSError.
     """
     folder, staging = folder_of(model), weights.folder() / f".{model.name}.openvino"
-    if not fault(model):  # asked before the lock, too: the folder may be one that only its owner writes to
+    if not fault(model):  # checked before locking, too: the folder may be writable by its owner only
         return folder
     with open(f"{staging}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the system frees it, too, when a process is killed
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the system also releases it when the process is killed
         if not (why := fault(model)):
             return folder
         report(f"{model.name} is converted for OpenVINO, once, in a minute or two ({why})")
-        shutil.rmtree(staging, ignore_errors=True)  # of one that was killed
+        shutil.rmtree(staging, ignore_errors=True)  # left by a killed process
         staging.mkdir(parents=True)
         try:
             weights.checked(model, weights.folder())
@@ -68,7 +68,7 @@ def converted(model: Model, report: Report) -> Path:
 
 
 def fault(model: Model) -> str:
-    """What is wrong with the converted model, "" if nothing is. Reads all of it, a second or two."""
+    """What is wrong with the converted model, "" if nothing. Reads all of its files, which takes a second or two."""
     folder = folder_of(model)
     try:
         record = json.loads((folder / RECORD).read_text())
@@ -97,24 +97,24 @@ def _convert(model: Model, staging: Path, lock: int) -> None:
             f"{model.path.name} as Q8_0 has sha256 {sha256}, and {model.q8_0} is pinned in weights.yaml: the package "
             f"gguf {version('gguf')} may write it otherwise than the one of requirements.txt"
         )
-    # The child holds the lock, too: where this process is killed alone, it still writes to the staging folder.
+    # The child inherits the lock: if only this process is killed, the child still writes to the staging folder.
     command = [sys.executable, "-c", SAVE, str(staging / Q8_0)]
-    done = subprocess.run(command, capture_output=True, text=True, pass_fds=[lock])
+    run = subprocess.run(command, capture_output=True, text=True, pass_fds=[lock])
     (staging / Q8_0).unlink()
-    if done.returncode < 0:
+    if run.returncode < 0:
         raise NotConverted(
-            f"the conversion of {model.name} was ended by signal {-done.returncode}; 9 mostly means too little memory: "
+            f"the conversion of {model.name} was ended by signal {-run.returncode}; 9 mostly means too little memory: "
             "close other programs, and run the same command again"
         )
     files = {path.name: sha256_of(path) for path in sorted(staging.iterdir())}
-    if done.returncode or "openvino_model.bin" not in files:
-        message = (done.stderr.strip() or "it wrote no model").splitlines()[-1]
+    if run.returncode or "openvino_model.bin" not in files:
+        message = (run.stderr.strip() or "it wrote no model").splitlines()[-1]
         raise NotConverted(f"OpenVINO cannot convert {model.name}: {message}")
     (staging / RECORD).write_text(json.dumps(_identity(model) | {"files": files, "ends": ends}, indent=1))
 
 
 def write_q8_0(source: Path, target: Path) -> list[int]:
-    """Write a GGUF file with its weights as Q8_0, a tensor at a time, and return the ids of its end tokens."""
+    """Copy a GGUF file with its weights as Q8_0, tensor by tensor; returns the ids of its end tokens."""
     import gguf
     import numpy as np
     from gguf import GGMLQuantizationType as Kind
@@ -130,25 +130,29 @@ def write_q8_0(source: Path, target: Path) -> list[int]:
         value = gguf.LlamaFileType.MOSTLY_Q8_0 if field.name == "general.file_type" else field.contents()
         writer.add_key_value(field.name, value, kind, sub_type=inner)
 
-    def form(tensor: Any) -> Kind:
-        """F32 stays: biases and norms. Q8_0 takes rows of whole blocks."""
+    def target_type(tensor: Any) -> Kind:
+        """The target type: F32 (biases, norms) stays; Q8_0 needs rows of whole blocks, else F16."""
         if tensor.tensor_type == Kind.F32:
             return Kind.F32
         return Kind.Q8_0 if tensor.shape[0] % gguf.GGML_QUANT_SIZES[Kind.Q8_0][0] == 0 else Kind.F16
 
     types = {Kind.F32: np.float32, Kind.F16: np.float16, Kind.Q8_0: np.uint8}
     for tensor in reader.tensors:
-        shape, chosen = [int(size) for size in reversed(tensor.shape)], form(tensor)
-        shape = list(quant_shape_to_byte_shape(shape, chosen)) if chosen == Kind.Q8_0 else shape
-        stored = np.dtype(types[chosen])
-        writer.add_tensor_info(tensor.name, shape, stored, int(np.prod(shape)) * stored.itemsize, raw_dtype=chosen)
+        shape, target_kind = [int(size) for size in reversed(tensor.shape)], target_type(tensor)
+        shape = list(quant_shape_to_byte_shape(shape, target_kind)) if target_kind == Kind.Q8_0 else shape
+        stored = np.dtype(types[target_kind])
+        writer.add_tensor_info(tensor.name, shape, stored, int(np.prod(shape)) * stored.itemsize, raw_dtype=target_kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()
     for tensor in reader.tensors:
-        plain = np.array(tensor.data) if tensor.tensor_type == Kind.F32 else dequantize(tensor.data, tensor.tensor_type)
-        writer.write_tensor_data(plain if form(tensor) == Kind.F32 else quantize(plain, form(tensor)))
+        weights_f32 = (
+            np.array(tensor.data) if tensor.tensor_type == Kind.F32 else dequantize(tensor.data, tensor.tensor_type)
+        )
+        writer.write_tensor_data(
+            weights_f32 if target_type(tensor) == Kind.F32 else quantize(weights_f32, target_type(tensor))
+        )
     writer.close()
-    words = reader.fields["tokenizer.ggml.tokens"].contents()
-    stated = {int(reader.fields["tokenizer.ggml.eos_token_id"].contents())}
-    return sorted(stated | {number for number, word in enumerate(words) if word in ENDS})
+    tokens = reader.fields["tokenizer.ggml.tokens"].contents()
+    end_ids = {int(reader.fields["tokenizer.ggml.eos_token_id"].contents())}
+    return sorted(end_ids | {token_id for token_id, token in enumerate(tokens) if token in ENDS})

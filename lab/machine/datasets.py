@@ -1,15 +1,15 @@
-"""Official benchmark data: which datasets there are, whether they are here and whole, and fetching them.
+"""Official benchmark data: which datasets exist, whether they are present and complete, and how to fetch them.
 
 A world registers its dataset in pyproject.toml, group `lab.datasets`: name = "module:DATASET". manifests.json has one
-entry a dataset, of the copy that this suite was tested with:
+entry per dataset, which describes the copy that this suite was tested with:
 
     needed     files without which the dataset cannot be used
-    files      file -> sha256 of its content, unpacked: another way of packing it is no change
+    files      file -> sha256 of its unpacked content, so that packing it differently is no change
     counts     pattern -> number of matching files, for datasets that are folders of many files
-    converted  files whose conversion by `lab data fetch` has other bytes; the conversion checks them itself
+    converted  files that `lab data fetch` converts to other bytes; the conversion checks them itself
 
-A content is hashed when a process first uses it, in at most a second, and then known by the file's size and times.
-`lab data fetch` writes what it brought to `NAME.fetched.json`, which counts as much as the manifest.
+A process hashes a file's content at its first use, in at most a second, and later recognises it by size and times.
+`lab data fetch` writes the hashes of what it fetched to `NAME.fetched.json`, which is accepted like the manifest.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from lab.machine.printing import hint
 
 LIST = Path(__file__).with_name("manifests.json")
 GROUP = "lab.datasets"
-FETCHED = ".fetched.json"  # beside the folders: a file in a dataset's own would change the keys of what is built of it
-REJECTED = "raw.rejected"  # in a dataset's folder: the last download that was not what it should be
-MOST_FAULTS = 3  # that one message names
-UNREADABLE = (OSError, EOFError, zlib.error)  # of a gzip file that is cut or changed
-# What parsers say of a page of excuses or half a file.
+FETCHED = ".fetched.json"  # next to the folders: inside one, it would change the keys of caches built from the dataset
+REJECTED = "raw.rejected"  # in a dataset's folder: the last download that failed its check
+MOST_FAULTS = 3  # listed in a message
+UNREADABLE = (OSError, EOFError, zlib.error)  # raised for a truncated or changed gzip file
+# What parsers raise for an error page or half a file.
 PARSING = (ValueError, LookupError, TypeError, AttributeError, SyntaxError, EOFError, RuntimeError, csv.Error,
            zipfile.BadZipFile, zlib.error)  # fmt: skip
 
@@ -51,7 +51,7 @@ class UnexpectedData(ValueError):
 
 @dataclass(frozen=True)
 class Manifest:
-    """One entry of manifests.json, where the fields are explained; a `NAME.fetched.json` has files and counts alone."""
+    """One entry of manifests.json (fields: see this module); a `NAME.fetched.json` has only files and counts."""
 
     files: dict[str, str]
     needed: Sequence[str] = ()
@@ -59,37 +59,38 @@ class Manifest:
     converted: Sequence[str] = ()
 
     def here(self, data: Path) -> list[str]:
-        """Which of its files are there, if only as a link that leads nowhere."""
+        """The files of the manifest that are present, also as broken links."""
         return [file for file in self.files if os.path.lexists(data / file)]
 
 
 @cache
 def known() -> Mapping[str, Manifest]:
-    """The manifests by dataset."""
+    """Dataset -> its manifest."""
     return {name: Manifest(**entry) for name, entry in json.loads(LIST.read_text(encoding="utf-8")).items()}
 
 
 def check(name: str) -> None:
-    """Raise DamagedData if the dataset is here only in part, or a file of it is cut or changed.
+    """Raise DamagedData if the dataset is incomplete, or a file of it is truncated or changed.
 
-    A dataset of which nothing is here passes, and so does one without a manifest.
+    A dataset that is absent as a whole passes, and so does one without a manifest.
     """
     data = official_data()
     faults = list(_faults(name, data)) if name in known() else []
     if faults:
         more = f"; and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
         fetched = name in entry_points(group=GROUP).names
-        mend = f"Fetch it again: python -m lab data fetch {name}" if fetched else "Restore these files, or remove all"
+        remedy = f"Fetch it again: python -m lab data fetch {name}" if fetched else "Restore these files, or remove all"
         raise DamagedData(
-            f"{name}'s official data in {data} is not whole: {'; '.join(faults[:MOST_FAULTS])}{more}. {mend}. Or use "
+            f"{name}'s official data in {data} is not whole: {'; '.join(faults[:MOST_FAULTS])}{more}. {remedy}. Or use "
             f"data='synthetic'. If it is what you mean to use, accept it: python -m lab data fetch {name} --as-is"
         )
 
 
 def accept(name: str) -> Path:
-    """Take what is here of a dataset for whole from now on, and return its folder.
+    """Accept the dataset's present files as complete from now on, and return its folder.
 
-    Raises ValueError, DamagedData if a file cannot be read or none can be used without it, OSError.
+    Raises ValueError for a dataset without a manifest.
+    Raises DamagedData if a file cannot be read or a needed file is missing. Raises OSError.
     """
     if name not in known():
         raise ValueError(f"no dataset {name!r} has a manifest; there are: {', '.join(known())}")
@@ -108,9 +109,9 @@ def accept(name: str) -> Path:
 
 
 def _set_aside(name: str, data: Path) -> None:
-    """Rename what is damaged and what fetching would not replace: folders in a file's place, and files it never brings.
+    """Rename damaged files that fetching would not replace: folders in place of files, and files that are not needed.
 
-    A damaged file that it does bring stays until then, so that the dataset counts as damaged and not as absent.
+    Other damaged files stay until they are fetched, so that the dataset counts as damaged and not as absent.
     """
     for file in _damaged(name, data):
         path = data / file
@@ -119,7 +120,7 @@ def _set_aside(name: str, data: Path) -> None:
 
 
 def _unexpected(name: str, data: Path) -> list[str]:
-    """What of a dataset that was just fetched is neither as in the manifest nor as the conversion may have it."""
+    """What is wrong with a dataset that was just fetched; files that are converted are not compared."""
     manifest = known().get(name, Manifest({}))
     fixed = [file for file in manifest.here(data) if file not in manifest.converted]
     faults = [_fault(data, file, [manifest.files[file]]) for file in fixed]
@@ -130,19 +131,19 @@ def _faults(name: str, data: Path) -> Iterator[str]:
     manifest, fetched = known()[name], _fetched(data / f"{name}{FETCHED}")
     for folder in sorted({file.partition("/")[0] for file in manifest.files}):
         try:
-            if os.path.lexists(data / folder):  # so is a link that leads nowhere
+            if os.path.lexists(data / folder):  # also true for a broken link
                 os.listdir(data / folder)
         except OSError as error:
             yield f"{data / folder} is no folder that can be read ({error.strerror})"
             return
     yield from _damaged(name, data).values()
-    here = manifest.here(data)
-    yield from (f"{file} is missing" for file in manifest.needed if here and file not in here)
+    present = manifest.here(data)
+    yield from (f"{file} is missing" for file in manifest.needed if present and file not in present)
     yield from _miscounted(data, manifest, fetched.counts or manifest.counts)
 
 
 def _damaged(name: str, data: Path) -> dict[str, str]:
-    """File -> what is wrong with it."""
+    """Damaged file -> what is wrong with it."""
     manifest, fetched = known()[name], _fetched(data / f"{name}{FETCHED}")
     faults = {
         file: _fault(data, file, [source.files[file] for source in (manifest, fetched) if file in source.files])
@@ -152,7 +153,7 @@ def _damaged(name: str, data: Path) -> dict[str, str]:
 
 
 def _fault(data: Path, file: str, accepted: Sequence[str]) -> str:
-    """What is wrong with a file, "" if its content has one of the accepted hashes."""
+    """What is wrong with a file; "" if its content has one of the accepted hashes."""
     try:
         known_content = _sha256(data / file) in accepted
     except UNREADABLE as error:
@@ -162,13 +163,13 @@ def _fault(data: Path, file: str, accepted: Sequence[str]) -> str:
 
 def _sha256(path: Path) -> str:
     status = path.stat()
-    # The time of the last change to the inode too: a copy keeps the other one, and an editor can set it back.
+    # ctime, too: copying keeps the mtime, and an editor can set it back.
     return _hashed(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 @cache
 def _hashed(path: Path, *state: int) -> str:
-    """sha256 of what is in a file, unpacked. state: its size and times."""
+    """sha256 of a file's unpacked content. state: its size and times, the key of the cache."""
     packed = path.suffix == ".gz" and not path.name.endswith(".tar.gz")
     with gzip.open(path, "rb") if packed else open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -179,14 +180,14 @@ def _counts(data: Path, manifest: Manifest) -> dict[str, int]:
 
 
 def _miscounted(data: Path, manifest: Manifest, wanted: Mapping[str, int]) -> list[str]:
-    """Of a tree of files, of which some are here: the first pattern that has too few or too many."""
+    """The first pattern with too few or too many files, as a message; [] if none, or if no files are present."""
     counts = _counts(data, manifest)
     wrong = [pattern for pattern in counts if any(counts.values()) and counts[pattern] != wanted.get(pattern)]
     return [f"{pattern} has {counts[pattern]:,} files, not {wanted.get(pattern, 0):,}" for pattern in wrong[:1]]
 
 
 def _fetched(path: Path) -> Manifest:
-    """What was fetched here, nothing where that cannot be read: the manifest alone stands then."""
+    """The manifest of what was fetched; empty if it cannot be read, so that only the official manifest counts."""
     if not path.exists():
         return Manifest({})
     from pydantic import TypeAdapter
@@ -201,7 +202,7 @@ def _fetched(path: Path) -> Manifest:
 class Dataset:
     """One dataset. Both functions get its folder, `official_data() / name`.
 
-    about: one line saying what it is and how large. present: whether all that the code reads is in the folder.
+    about: its content and size, in one line. present: whether the folder has everything that the code reads.
     fetch: download, check and convert into the folder, reporting progress through its second argument; an interrupted
     fetch resumes when it is called again.
     """
@@ -217,7 +218,7 @@ class Dataset:
 
     @property
     def here(self) -> bool:
-        """Whether the dataset is here. Raises DamagedData if only a part of it is, or it is not what it should be."""
+        """Whether the dataset is present. Raises DamagedData if it is incomplete or changed."""
         check(self.name)
         return self.present(self.folder)
 
@@ -225,7 +226,7 @@ class Dataset:
 def registered() -> dict[str, Dataset]:
     """All datasets by name. Raises ImportError, naming the entry point, if one cannot be loaded."""
     datasets = {}
-    # By entry points: worlds lie above this library, and it must not import them by name.
+    # By entry points, since this library must not import worlds, which build on it.
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
             datasets[entry.name] = entry.load()
@@ -235,7 +236,7 @@ def registered() -> dict[str, Dataset]:
 
 
 def named(name: str) -> Dataset:
-    """The dataset of that name. Raises ValueError, listing the names."""
+    """The dataset of that name. Raises ValueError, which lists the known names."""
     known = registered()
     if name not in known:
         names = ", ".join(known) or "none; install the suite with: python -m pip install -e ."
@@ -244,44 +245,44 @@ def named(name: str) -> Dataset:
 
 
 def fetch(name: str, report: Report) -> Path:
-    """Fetch a dataset unless it is already here and whole, and return its folder.
+    """Fetch a dataset unless it is already present and complete, and return its folder.
 
-    A download that cannot be converted, or is not what the manifest says, is set aside, so that the next call fetches
-    it again. Raises ValueError, UnexpectedData, and OSError, after which the next call resumes.
+    A download that cannot be converted, or differs from the manifest, is set aside, so that the next call fetches it
+    again. Raises ValueError for an unknown name, UnexpectedData, and OSError, after which the next call resumes.
     """
     dataset = named(name)
     try:
-        here = dataset.here
+        present = dataset.here
     except DamagedData as error:
         report(str(error).partition(" Fetch it again")[0])
         _set_aside(name, official_data())
-        here = False
-    if here:
+        present = False
+    if present:
         report(f"{name} is already in {dataset.folder}")
         return dataset.folder
     dataset.folder.mkdir(parents=True, exist_ok=True)
     try:
         dataset.fetch(dataset.folder, report)
-    except (OSError, MemoryError):  # of the network or the machine
+    except (OSError, MemoryError):  # faults of the network or the machine
         raise
     except PARSING as error:
         raise UnexpectedData(_rejected(dataset, str(error) or repr(error))) from error
-    except Exception as error:  # the hub's client has kinds of its own, such as a time-out that is no OSError
-        again = f"run the same command again, it goes on: python -m lab data fetch {name}"
-        raise DownloadFailed(f"{name} could not be fetched: {error!r}; {again}") from error
-    wrong = _unexpected(name, official_data())
-    # Asked again: a conversion may pass and still leave out what the code reads.
-    if wrong or not dataset.present(dataset.folder):
-        raise UnexpectedData(_rejected(dataset, "; ".join(wrong) or f"{dataset.folder} lacks a part of it"))
+    except Exception as error:  # the hub client's own, such as a timeout that is no OSError
+        remedy = f"run the same command again, it goes on: python -m lab data fetch {name}"
+        raise DownloadFailed(f"{name} could not be fetched: {error!r}; {remedy}") from error
+    faults = _unexpected(name, official_data())
+    # Checked again: a conversion may succeed and still lack something that the code reads.
+    if faults or not dataset.present(dataset.folder):
+        raise UnexpectedData(_rejected(dataset, "; ".join(faults) or f"{dataset.folder} lacks a part of it"))
     return accept(name) if name in known() else dataset.folder
 
 
 def choose_data(data: str, present: bool, what: str) -> str:
     """Resolve a notebook's `data` parameter to "official" or "synthetic".
 
-    data: "auto" (official where `present`, else synthetic), "official" or "synthetic". what: the dataset. Where nothing
-    of it is in the folder of official data, "auto" is synthetic; where a part is, or a damaged file, only "synthetic"
-    goes on. Raises MissingData if "official" is asked for and absent, DamagedData, ValueError for another word.
+    data: "auto" (official if `present`, else synthetic), "official" or "synthetic". what: the dataset's name.
+    Raises DamagedData if the dataset is incomplete or damaged, unless data="synthetic".
+    Raises MissingData for data="official" if the dataset is absent, ValueError for another value.
     """
     kinds = ("auto", "official", "synthetic")
     if data not in kinds:
@@ -298,11 +299,11 @@ def choose_data(data: str, present: bool, what: str) -> str:
 
 def _rejected(dataset: Dataset, why: str) -> str:
     raw, aside = dataset.folder / "raw", dataset.folder / REJECTED
-    kept = f"; what was downloaded is now in {aside}" if raw.exists() else ""
+    where = f"; what was downloaded is now in {aside}" if raw.exists() else ""
     if raw.exists():
         shutil.rmtree(aside, ignore_errors=True)
         raw.replace(aside)
     return (
-        f"what was fetched of {dataset.name} is not what this suite was made for: {why}{kept}. Fetch it again with: "
+        f"what was fetched of {dataset.name} is not what this suite was made for: {why}{where}. Fetch it again with: "
         f"python -m lab data fetch {dataset.name}"
     )

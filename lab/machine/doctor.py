@@ -1,8 +1,8 @@
-"""The doctor: checks what each part needs on this machine, and says which line installs what is missing.
+"""The doctor: checks what each part needs on this machine, and prints the command that installs what is missing.
 
 A part registers its checks in pyproject.toml, group `lab.doctor`: name = "module:function", a function without
-arguments that returns a list of `Check`. A paper registers what it expects of adapters in group `lab.contracts`: a
-function of an experiment and an engine that returns such a list, or None for what is not its own.
+arguments that returns a list of `Check`. A paper registers the contracts of its adapters in group `lab.contracts`: a
+function of an experiment and an engine that returns such a list, or None for another paper's experiment.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from lab.machine.paths import ROOT, answer_cache, official_data
 GROUP = "lab.doctor"
 CONTRACTS = "lab.contracts"
 INSTALL = "python -m pip install -r requirements.txt"
-ROOMY = 2e9  # bytes; an environment with every benchmark's data takes about as much
+ROOMY = 2e9  # bytes; about the size of an environment with all benchmarks' data
 
 
 class Check(NamedTuple):
-    """The result of one check. fix: the line to type if it is not ok. optional: the offline engine works without it."""
+    """The result of one check. fix: the command to type if it failed. optional: the offline engine works without it."""
 
     what: str
     ok: bool
@@ -38,40 +38,40 @@ class Check(NamedTuple):
 
 
 def diagnose() -> dict[str, list[Check]]:
-    """The checks of every registered part by its name, `lab` first; a part whose checks fail to run says so."""
+    """Part -> its checks, `lab` first; checks that fail to run are reported as a failed check."""
     parts = {"lab": own_checks()}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
             parts[entry.name] = entry.load()()
-        except MissingData as error:  # says itself what to do
+        except MissingData as error:  # its message says what to do
             parts[entry.name] = [Check("official data", False, str(error))]
-        except Exception as error:  # a broken part is a finding, and the others are still to be looked at
+        except Exception as error:  # a broken part is a finding; the other parts are still checked
             parts[entry.name] = [Check(entry.value, False, f"{type(error).__name__}: {error}", INSTALL)]
     return parts
 
 
 def contracts(name: str, engine: str = "") -> dict[str, list[Check]]:
-    """The contracts of an experiment by its name, checked. name: as in `4_explore/ablate`, or module:NAME.
+    """Check the contracts of an experiment. Returns {name: checks}. name: as in `4_explore/ablate`, or module:NAME.
 
-    engine: who answers, by default the experiment's own. Raises BadSetting, a ValueError, for what no paper checks.
+    engine: by default the experiment's own. Raises BadSetting, a ValueError, for an experiment that no paper checks.
     """
     from lab.runs.experiment import BadSetting
     from lab.runs.playable import PLAYABLE
 
-    subject = PLAYABLE.named(name)
+    experiment = PLAYABLE.named(name)
     for entry in sorted(entry_points(group=CONTRACTS), key=lambda entry: entry.name):
-        if (checks := entry.load()(subject, engine)) is not None:
+        if (checks := entry.load()(experiment, engine)) is not None:
             return {name: checks}
     raise BadSetting(f"No contracts are known of {name}; name an experiment of SDP, a class of sdp.Certifying")
 
 
 def healthy(parts: Mapping[str, list[Check]]) -> bool:
-    """Whether everything that is not optional is there."""
+    """Whether every check that is not optional is ok."""
     return all(check.ok or check.optional for checks in parts.values() for check in checks)
 
 
 def lines(parts: Mapping[str, list[Check]], bad: str = "MISSING") -> Iterator[str]:
-    """The report, line by line. bad: what a check is called that is not ok."""
+    """The report, line by line. bad: the word for a check that is not ok and not optional."""
     for part, checks in parts.items():
         yield part
         for check in checks:
@@ -82,7 +82,7 @@ def lines(parts: Mapping[str, list[Check]], bad: str = "MISSING") -> Iterator[st
 
 
 def own_checks() -> list[Check]:
-    """What the library itself needs."""
+    """Checks of the library's own needs."""
     from packaging.specifiers import SpecifierSet
 
     from lab.runs.workers import INSTALL as dask
@@ -94,7 +94,7 @@ def own_checks() -> list[Check]:
     return [
         Check(f"Python {supported}", supported.contains(python), python, "make PYTHON=/path/to/such/a/python3"),
         *_packages(),
-        # Entry points are read from the installed package: without it no world has checks or data sets to show.
+        # Entry points come from the installed package: without it, worlds' checks and datasets are not found.
         package_check("explicit-state", "the suite is installed", fix="python -m pip install -e ."),
         *_endpoint(),
         *_models(),
@@ -110,35 +110,35 @@ def own_checks() -> list[Check]:
 def pins(requirements: Path = ROOT / "requirements.txt") -> dict[str, str]:
     """Package name -> pinned version, from a requirements file.
 
-    Skips lines of another kind, and packages whose marker excludes this machine (`; sys_platform == "linux"`).
+    Skips other lines, and packages whose marker excludes this machine (`; sys_platform == "linux"`).
     """
     from packaging.markers import Marker
 
     texts = (line.split("#")[0].strip() for line in requirements.read_text(encoding="utf-8").splitlines())
     pinned = (text.partition(";") for text in texts if "==" in text.partition(";")[0])
-    wanted = (pin.strip() for pin, _, marker in pinned if not marker or Marker(marker).evaluate())
-    return dict(pin.split("==", 1) for pin in wanted)
+    applicable = (pin.strip() for pin, _, marker in pinned if not marker or Marker(marker).evaluate())
+    return dict(pin.split("==", 1) for pin in applicable)
 
 
 def _packages() -> list[Check]:
-    """Missing packages, and those installed in another version than pinned."""
+    """Check for missing packages, and for versions other than the pinned ones."""
     pinned = pins()
     installed = {name: _installed(name) for name in pinned}
     missing = sorted(name for name, present in installed.items() if present is None)
-    other = sorted(
+    mismatched = sorted(
         f"{name} {present}, not {pinned[name]}"
         for name, present in installed.items()
-        # A local part such as +cpu names a build of the same version.
+        # A local part such as +cpu marks a build of the same version.
         if present is not None and present.split("+")[0] != pinned[name]
     )
     return [
         Check("packages", not missing, ", ".join(missing) or f"{len(pinned)} installed", INSTALL),
-        Check("pinned versions", not other, "; ".join(other), INSTALL, optional=True),
+        Check("pinned versions", not mismatched, "; ".join(mismatched), INSTALL, optional=True),
     ]
 
 
 def package_check(name: str, what: str = "", optional: bool = False, fix: str = INSTALL) -> Check:
-    """Whether a package is installed, by its name on the package index. what: how the report calls it."""
+    """Check that a package is installed. name: on the package index. what: its name in the report."""
     installed = _installed(name)
     return Check(what or name, installed is not None, installed or "not installed", fix, optional)
 
@@ -151,7 +151,7 @@ def _installed(name: str) -> str | None:
 
 
 def _endpoint() -> list[Check]:
-    # Never the key itself: reports of this command are pasted into issues.
+    # Never print the key itself: users paste this report into issues.
     return [
         Check(name, bool(os.environ.get(name)), "set" if os.environ.get(name) else "unset", f"export {name}=…", True)
         for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")
@@ -183,7 +183,9 @@ def _data() -> list[Check]:
         registered = datasets.registered()
     except ImportError as error:
         return [*checks, Check("datasets", False, str(error), INSTALL, optional=True)]
-    for name in sorted(datasets.known().keys() - registered.keys()):  # nobody fetches it: for tests and experts alone
+    for name in sorted(
+        datasets.known().keys() - registered.keys()
+    ):  # not fetched by a command: for tests and experts only
         try:
             datasets.check(name)
         except MissingData as error:
@@ -192,7 +194,7 @@ def _data() -> list[Check]:
         fix = f"python -m lab data fetch {name}"
         try:
             checks.append(Check(f"dataset {name}", dataset.here, dataset.about, fix, optional=True))
-        except MissingData as error:  # here in part, or damaged: "auto" cannot choose
+        except MissingData as error:  # incomplete or damaged: "auto" cannot choose
             checks.append(Check(f"dataset {name}", False, str(error), fix))
     return checks
 
@@ -202,7 +204,7 @@ def _cache() -> Check:
     fix = "set LAB_CACHE to a file in a folder that you may write to"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Tried, not read from permission bits, which do not bind root and mean little on network folders.
+        # Try to write: permission bits do not bind root, and mean little on network folders.
         with tempfile.TemporaryFile(dir=folder):
             return Check("answer cache can be written", True, str(answer_cache()))
     except OSError as error:

@@ -1,6 +1,6 @@
-"""Exceptions for faults of the machine, never an agent's: those that stop a run, and those worth a retry.
+"""Exceptions for faults of the machine or a server, never of the agent: some stop a run, others are worth a retry.
 
-`lab.results.outcomes` says what becomes of an episode that meets one.
+`lab.results.outcomes` defines the outcome of an episode that meets one.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ class Unavailable(RuntimeError):
 
 
 class BackendDied(RuntimeError):
-    """Something behind one episode died (a JVM, a worker, a sandbox); playing the episode again may well succeed."""
+    """A process of one episode died (a JVM, a worker, a sandbox); playing the episode again may succeed."""
 
 
 class DamagedFile(Unavailable, ValueError):
-    """A file of the suite's own is not what was written: torn, edited, or not to be read. Names it, the line, the fix.
+    """A file that the suite wrote is torn, edited or unreadable. The message names the file, the line and the fix.
 
-    Never an agent's failure, hence an Unavailable; what else is there is whole, and still used.
+    Never the agent's failure, hence an Unavailable. Other files are intact, and are still used.
     """
 
 
 class MissingData(FileNotFoundError):
-    """Data that a step needs is not there; the message says where it was looked for and how to get it."""
+    """Data that a step needs is missing; the message says where it was looked for and how to get it."""
 
 
 class DamagedData(MissingData):
-    """Data that a step needs is there only in part, or is not what it should be; the message names the files."""
+    """Data that a step needs is incomplete or changed; the message names the files."""

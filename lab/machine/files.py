@@ -1,4 +1,4 @@
-"""Files that survive a crash: atomic and durable writes. Hashes of files and of values."""
+"""Atomic and durable writes, which survive a crash, and hashes of files and values."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def canonical(value: Any) -> str:
 
 
 def key_of(value: Any) -> str:
-    """sha256 of a value's canonical JSON, as hex: what requests, caches and draws are keyed by."""
-    # A lone surrogate, from a badly decoded file, is no UTF-8; a key is to be had of such fields too.
+    """sha256 of a value's canonical JSON, as hex: the key of requests, caches and random generators."""
+    # surrogatepass: fields may hold a lone surrogate, from a badly decoded file, and need a key, too.
     return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write through a temporary file in the same folder, fsync, rename; on any failure the old file stays."""
+    """Write a temporary file in the same folder, fsync and rename it; on any failure the old file stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # In the same folder: a rename is atomic only within one file system.
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -42,23 +42,23 @@ def write_atomically(path: Path, data: bytes) -> None:
         os.replace(temporary, path)
     except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):  # a full disk names no file
+        if isinstance(error, OSError):  # the error of a full disk names no file
             error.filename = error.filename or str(path)
         raise
     _sync_folder(path.parent)
 
 
 def append_durably(path: Path, data: bytes) -> None:
-    """Add `data` at the end: when this returns it survives a power cut, and if it raises, nothing was added.
+    """Append `data` to a file. Once this returns, the data survive a power cut; if it raises, nothing was appended.
 
-    A process that is killed meanwhile may leave a part of it.
+    A process that is killed in between may leave a part of the data.
     """
     new = not path.exists()
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     size = os.fstat(file).st_size
     try:
         while data:
-            data = data[os.write(file, data) :]  # a disk that is almost full takes a part and raises at the next
+            data = data[os.write(file, data) :]  # an almost full disk accepts a part, and raises at the next write
         os.fsync(file)
     except BaseException:
         with suppress(OSError):
@@ -71,10 +71,10 @@ def append_durably(path: Path, data: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A new name survives a power cut only when its folder is on the disk too."""
+    """fsync a folder: a new file name survives a power cut only if its folder is on disk, too."""
     handle = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # some network folders cannot
+        with suppress(OSError):  # some network folders do not support it
             os.fsync(handle)
     finally:
         os.close(handle)

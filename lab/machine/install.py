@@ -1,9 +1,9 @@
-"""`pip install`, done by uv where uv can be had: the same packages from the same places in a fraction of the time.
+"""`pip install` by uv, if uv can be installed: the same packages from the same sources in a fraction of the time.
 
     python -m lab.machine.install -r requirements-cluster.txt
 
-Needs the standard library alone, because it runs in environments that are still empty. What uv knows and pip does not,
-such as `--torch-backend cpu`, is rejected where uv cannot be had.
+Uses only the standard library, because it runs in environments that are still empty. Options that only uv knows, such
+as `--torch-backend cpu`, are rejected without uv.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 UV = "uv==0.13.9"
-# Where pip is told to find packages, and uv's name for it; uv does not read pip's configuration.
+# pip's settings of package sources -> uv's environment variables; uv does not read pip's configuration.
 NAMES = {
     "index-url": "UV_DEFAULT_INDEX",
     "extra-index-url": "UV_INDEX",
@@ -26,7 +26,7 @@ NAMES = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Install what the arguments of `pip install` say, here; the installer's exit status."""
+    """Install into this environment. arguments: of `pip install`. Returns the installer's exit status."""
     pip = [sys.executable, "-m", "pip"]
     if find_spec("uv") or subprocess.run([*pip, "install", "--quiet", UV], stderr=subprocess.DEVNULL).returncode == 0:
         listed = subprocess.run([*pip, "config", "list"], capture_output=True, text=True).stdout
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def places(listed: str) -> dict[str, str]:
-    """uv's environment variables for what `pip config list` prints: indexes, folders of wheels, certificates."""
+    """uv's environment variables for pip's indexes, wheel folders and certificates. listed: `pip config list`."""
     pairs = [line.partition("=") for line in listed.splitlines()]
     settings = {name: ast.literal_eval(value) for name, _, value in pairs}
     # pip's own order: the command's section overrides the global one, and PIP_… variables override both.
@@ -51,7 +51,7 @@ def places(listed: str) -> dict[str, str]:
         if f"{section}.{name}" in settings
     }
     variables = {name: ("," if name == "UV_FIND_LINKS" else " ").join(values) for name, values in values_of.items()}
-    # pip takes the best version of all indexes, uv the first index that has the package.
+    # pip takes the best version from all indexes, uv by default the first index that has the package.
     return variables | ({"UV_INDEX_STRATEGY": "unsafe-best-match"} if "UV_INDEX" in variables else {})
 
 

@@ -1,4 +1,4 @@
-"""Paths: the repository's folders, and those that environment variables name in their place."""
+"""Paths: the repository's folders, and the environment variables that replace them."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from pathlib import Path
 
 from lab.machine.faults import MissingData
 
-# In each function below `or`, not a default: an empty variable, as scripts export it, counts as unset.
+# All functions below use `or` instead of a default: an empty variable, as scripts export it, counts as unset.
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def official_data() -> Path:
     """The folder of official benchmark data: `LAB_DATA`, else `data/official` in the repository, which may be absent.
 
-    Raises MissingData if `LAB_DATA`, or what is in the other's place, is no folder that can be read: synthetic data
-    instead would answer another question.
+    Raises MissingData if `LAB_DATA`, or an existing `data/official`, is not a readable folder: falling back to
+    synthetic data would answer another question.
     """
-    named = os.environ.get("LAB_DATA")
-    folder = Path(named or ROOT / "data" / "official")
-    if named or os.path.lexists(folder):
+    stated = os.environ.get("LAB_DATA")
+    folder = Path(stated or ROOT / "data" / "official")
+    if stated or os.path.lexists(folder):
         try:
             os.listdir(folder)
         except OSError as error:
             raise MissingData(
-                f"{'LAB_DATA names' if named else 'Official data belongs in'} a folder that is not there or cannot be "
+                f"{'LAB_DATA names' if stated else 'Official data belongs in'} a folder that is not there or cannot be "
                 f"read: {error.filename} ({error.strerror}). Point LAB_DATA to the folder of official data (mkdir -p "
-                "makes an empty one to fetch into), or " + ("unset it: unset LAB_DATA" if named else f"remove {folder}")
+                "makes an empty one to fetch into), or "
+                + ("unset it: unset LAB_DATA" if stated else f"remove {folder}")
             ) from None
     return folder
 
@@ -42,7 +43,7 @@ def runs_folder() -> Path:
 
 
 def answer_cache() -> Path:
-    """The file of cached answers, `LAB_CACHE` if set, else `data/cache/answers.sqlite`; other caches lie beside it."""
+    """The answer cache: `LAB_CACHE` if set, else `data/cache/answers.sqlite`. Other caches are in the same folder."""
     return Path(os.environ.get("LAB_CACHE") or ROOT / "data" / "cache" / "answers.sqlite")
 
 
@@ -52,12 +53,12 @@ def recordings_folder() -> Path:
 
 
 def shown(path: Path) -> str:
-    """A path for a message: inside the repository, relative to it."""
+    """A path for a message, relative to the repository if inside it."""
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 def notebook_name() -> str:
-    """The stem of the notebook that runs in this process, "" outside of one.
+    """The name, without suffix, of the notebook that runs in this process; "" outside a notebook.
 
     `LAB_NOTEBOOK` comes from our runner, `JPY_SESSION_NAME` from Jupyter's server.
     """

@@ -1,4 +1,4 @@
-"""Text for a terminal: what others wrote made fit to be shown, rows in columns, hints for an unknown word."""
+"""Text for a terminal: escaping of foreign text, aligned columns, hints for an unknown word."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ UNUSUAL = re.compile(r"\r\n|[^ -~\t\n]")
 
 
 def visible(text: str) -> str:
-    r"""The text with what cannot be seen as escapes (`\x00`, `\x1b`, `\u202e`); blanks, tabs and line ends stay.
+    r"""The text with invisible characters escaped (`\x00`, `\x1b`, `\u202e`); blanks, tabs and line ends stay.
 
-    Raw, it could clear a terminal, forge a line that nobody wrote, or hide one; and a half of a character cannot even
-    be written. For what is shown alone: what is stored, scored or sent to a model stays as it is.
+    Raw, it could clear a terminal, or forge or hide a line; and a lone surrogate cannot be printed at all. Only for
+    display: text that is stored, scored or sent to a model stays as it is.
     """
     return text if text.isprintable() else UNUSUAL.sub(_escaped, text)
 
 
 def _escaped(match: re.Match[str]) -> str:
     character = match[0]
-    seen = (
+    is_visible = (
         character.isprintable() or character == "\r\n" or unicodedata.category(character) == "Zs"
-    )  # all kinds of blanks
-    return character if seen else character.encode("unicode_escape").decode("ascii")
+    )  # Zs: all kinds of blanks
+    return character if is_visible else character.encode("unicode_escape").decode("ascii")
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
@@ -34,11 +34,11 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 def hint(word: str, known: Iterable[str], nearness: float = 0.6) -> str:
-    """ "; did you mean 'rules'?" where a known word is near this one, else "".
+    """ "; did you mean 'rules'?" if a known word resembles this one, else "".
 
-    nearness: that it must have, as difflib counts it, in [0, 1].
+    nearness: the minimum similarity, in [0, 1], as computed by difflib.
     """
-    # Capitals alone make no other word; the known one is shown as it is written.
-    written = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), written, 1, nearness)
-    return f"; did you mean {written[near[0]]!r}?" if near else ""
+    # Case is ignored for matching; the known word is displayed in its own spelling.
+    spellings = {name.lower(): name for name in known}
+    matches = difflib.get_close_matches(word.lower(), spellings, 1, nearness)
+    return f"; did you mean {spellings[matches[0]]!r}?" if matches else ""

@@ -1,10 +1,11 @@
-"""One line that says how a run goes, wherever its user looks: a terminal, a cell, or the terminal behind a kernel.
+"""The progress line of a run, displayed in a terminal, in a notebook's cell, or in the terminal behind a kernel.
 
-    sdp made -Validate 312/10,000 · 4 waiting: 429 · $1.80 · 41.0 minutes left
+    sdp synthetic -Validate 312/10,000 · 4 waiting: 429 · $1.80 · 41.0 minutes left
 
-In a notebook it is an output of its own that is replaced in place and ends as `sdp made -Validate 10,000/10,000`.
-The notebook runner reads the line from the file that `LAB_PROGRESS` names; a log, which cannot be rewritten, gets one a
-minute. A display that fails (a kernel's broken socket, a closed terminal, a full disk) is ignored: it is worth no run.
+In a notebook it is a separate output that is updated in place and ends as `sdp synthetic -Validate 10,000/10,000`.
+The notebook runner reads the line from the file that `LAB_PROGRESS` names; a log, which cannot be rewritten, gets one
+line per minute. A display that fails (a kernel's broken socket, a closed terminal, a full disk) is ignored and does not
+stop the run.
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ from typing import Any, TextIO
 from lab.machine.files import write_atomically
 from lab.machine.printing import visible
 
-# tqdm's, at the import of several libraries in a notebook: it asks for widgets, for bars that are never shown.
+# A warning of tqdm in notebooks: several libraries import it, and it asks for widgets that are never used.
 warnings.filterwarnings("ignore", "IProgress not found")
 
 STATUS = "LAB_PROGRESS"
-PASSING = "passing"  # metadata of a cell's outputs that only matter while it runs; normalising takes them out
-PAUSE = 0.3  # seconds between two lines in a terminal or a cell
-LOG_PAUSE = 60.0  # and in a log
+PASSING = "passing"  # metadata of outputs that only matter while a cell runs; normalising a notebook removes them
+PAUSE = 0.3  # seconds between two updates in a terminal or a cell
+LOG_PAUSE = 60.0  # the same in a log
 
-Show = Callable[..., None]  # takes the line, whether it is the last, and whether it has to be seen at once
+Show = Callable[..., None]  # (line, is it the last one, must it be displayed at once)
 _active: list[Bar] = []  # the bars of this process, innermost last
 _waiting: dict[int, str] = {}  # thread -> why it waits
-_lock = threading.RLock()  # a bar that is drawn may be told something by what draws it
+_lock = threading.RLock()  # reentrant: code that draws a bar may itself report something
 
 
 class Bar:
-    """How far a run is. total: of what is counted. done: how much of it an earlier session did.
+    """Progress of a run. total: number of items. done: the number that an earlier session finished.
 
-    alike: whether what is counted takes about as long each, so that it can be said how long the rest will.
+    alike: items take about the same time, so the remaining time can be estimated.
     """
 
     def __init__(
@@ -55,35 +56,35 @@ class Bar:
         self._shows = shows or []
 
     def update(self, count: int = 1) -> None:
-        """Count some more as done."""
+        """Count `count` more items as done."""
         self.done += count
         self.show()
 
     def spend(self, tokens: int, dollars: float | None) -> None:
-        """Add what was asked. dollars: None where the price is unknown; tokens are told then."""
+        """Add the cost of a call. dollars: None if the price is unknown; the line then reports tokens."""
         self._tokens += tokens
         self._dollars = None if self._dollars is None or dollars is None else self._dollars + dollars
 
     def book(self, usage: Mapping[str, Any] | None) -> None:
         """Add an episode's usage by operator (`lab.models.backbone.by_operator`)."""
-        for took in (usage or {}).values():
-            if isinstance(took, Mapping):  # what is played need not ask a model
-                self.spend(took["tokens_in"] + took["tokens_out"], took["usd"])
+        for totals in (usage or {}).values():
+            if isinstance(totals, Mapping):  # experiments need not use a model
+                self.spend(totals["tokens_in"] + totals["tokens_out"], totals["usd"])
 
     def show(self, last: bool = False, urgent: bool = False) -> None:
-        """Draw the line, if the last drawing was not just now; the last one and an urgent one always."""
+        """Display the line, at a limited rate; a last or urgent line always."""
         with _lock:
             for show in self._shows:
                 with suppress(Exception):
                     show(self.text(last), last, urgent)
 
     def text(self, last: bool = False) -> str:
-        """The line. last: only what is still of interest afterwards, and the same after every run."""
+        """The line. last: only the part that is of interest afterwards and equal after every run."""
         parts = [f"{self.title} {self.done:,}/{self.total:,}"]
         if last:
             return parts[0]
         parts += [f"{count} waiting: {why}" for why, count in Counter(_waiting.values()).items()]
-        # Without a price, tokens; rules take neither.
+        # Tokens if the price is unknown; rules have neither.
         spent = f"{self._tokens:,} tokens" if self._dollars is None else f"${self._dollars:,.2f}"
         parts += [self.remark, spent if self._dollars is None or self._dollars else ""]
         if self.alike and self._earlier < self.done < self.total:
@@ -94,7 +95,7 @@ class Bar:
 
 @contextmanager
 def bar(total: int, title: str, done: int = 0, show: bool = True, alike: bool = True) -> Iterator[Bar]:
-    """A line of progress while the context lasts; `note` and `waits` write into the innermost one."""
+    """A progress line for the duration of the context; `note` and `waits` write to the innermost line."""
     line = Bar(total, title, done, _places() if show else [], alike)
     _active.append(line)
     line.show()
@@ -106,7 +107,7 @@ def bar(total: int, title: str, done: int = 0, show: bool = True, alike: bool = 
 
 
 def note(message: str) -> None:
-    """Say `message` in the progress line until it is replaced, "" to clear it; without one, on a line of its own."""
+    """Display `message` in the progress line until it is replaced ("" clears it); without a line, on its own."""
     with _lock:
         if _active:
             _active[-1].remark = message
@@ -116,9 +117,9 @@ def note(message: str) -> None:
 
 
 def waits(why: str, detail: str = "") -> None:
-    """Say why this thread waits, "" once it goes on; in the line such threads are counted ("4 waiting: 429").
+    """Report why this thread waits, or "" when it continues; the line counts waiting threads ("4 waiting: 429").
 
-    detail: what is said where no progress line is there to be written into.
+    detail: the message if there is no progress line.
     """
     with _lock:
         if why:
@@ -132,7 +133,7 @@ def waits(why: str, detail: str = "") -> None:
 
 
 def spend(tokens: int, dollars: float | None) -> None:
-    """Add a call's price to the progress line. dollars: None where it is unknown."""
+    """Add a call's price to the progress line. dollars: None if it is unknown."""
     with _lock:
         if _active:
             _active[-1].spend(tokens, dollars)
@@ -140,11 +141,11 @@ def spend(tokens: int, dollars: float | None) -> None:
 
 
 def say(message: str, passing: bool = False) -> None:
-    """Say something once: in a notebook as an output of the cell, not of stderr, which is shown as an alarm.
+    """Print a message: in a notebook as a normal output of the cell, since stderr is displayed as an alarm.
 
-    passing: of interest only while the notebook runs, so that its executed copy does not keep it.
+    passing: the message matters only while the notebook runs; the executed copy does not store it.
     """
-    message = visible(message)  # often what a server or a model said
+    message = visible(message)  # often text of a server or a model
     with suppress(Exception):
         if _kernel():
             from IPython.display import display
@@ -155,7 +156,7 @@ def say(message: str, passing: bool = False) -> None:
 
 
 def duration(seconds: float) -> str:
-    """ "1.5 hours", in the largest unit that is reached."""
+    """ "1.5 hours", in the largest unit that fits."""
     for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds >= size:
             return f"{seconds / size:,.1f} {unit}"
@@ -163,7 +164,7 @@ def duration(seconds: float) -> str:
 
 
 def _places() -> list[Show]:
-    """Where a line is drawn: the cell and the terminal behind its kernel, or else stderr; and the runner's file."""
+    """The displays of a line: the cell and the terminal behind its kernel, else stderr; and the runner's file."""
     shows: list[Show | None] = []
     if path := os.environ.get(STATUS, ""):
         shows.append(_paused(lambda text, last: write_atomically(Path(path), b"" if last else text.encode()), PAUSE))
@@ -188,18 +189,18 @@ def _in_cell() -> Show:
 
 
 def _behind_kernel() -> Show | None:
-    """The terminal in which papermill was started: a kernel's own stderr goes to its cell.
+    """The terminal in which papermill was started, since a kernel's own stderr goes to its cell.
 
-    None where there is no terminal, and in JupyterLab, whose terminal shows the server's log.
+    None if there is no terminal, and in JupyterLab, whose terminal displays the server's log.
     """
-    copied = getattr(sys.stderr, "_original_stdstream_copy", None)  # where ipykernel keeps the inherited descriptor
-    if copied is None or "JPY_SESSION_NAME" in os.environ or not os.isatty(copied):
+    descriptor = getattr(sys.stderr, "_original_stdstream_copy", None)  # ipykernel's copy of the inherited descriptor
+    if descriptor is None or "JPY_SESSION_NAME" in os.environ or not os.isatty(descriptor):
         return None
-    return _on(os.fdopen(os.dup(copied), "w", encoding="utf-8"))
+    return _on(os.fdopen(os.dup(descriptor), "w", encoding="utf-8"))
 
 
 def _on(stream: TextIO) -> Show:
-    """A terminal's line, rewritten in place; in a file or a pipe, lines below each other."""
+    """A line that is rewritten in place on a terminal; in a file or a pipe, one line below the other."""
     if not stream.isatty():
         return _paused(lambda text, last: print(text, file=stream, flush=True), LOG_PAUSE)
     from tqdm import tqdm
@@ -215,13 +216,13 @@ def _on(stream: TextIO) -> Show:
 
 
 def _paused(show: Callable[[str, bool], None], pause: float) -> Show:
-    """`show` at most once in `pause` seconds, and always the last time and where it is urgent."""
+    """Limit `show` to one call per `pause` seconds; last and urgent lines are always displayed."""
     shown = -pause
 
-    def now_and_then(text: str, last: bool, urgent: bool = False) -> None:
+    def limited(text: str, last: bool, urgent: bool = False) -> None:
         nonlocal shown
         if last or urgent or time.monotonic() - shown >= pause:
             shown = time.monotonic()
             show(text, last)
 
-    return now_and_then
+    return limited

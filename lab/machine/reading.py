@@ -1,7 +1,7 @@
-"""Readers of the suite's own files, which tell of a damaged one which it is, where, and what to do.
+"""Readers of the suite's own files. Errors about a damaged file name the file, the line and the fix.
 
-Sealed lines are append-only files of JSON lines, each with a checksum that covers its run, too. Each line that is
-torn, edited or copied from another run is recognised.
+Sealed files are append-only JSON lines with a checksum each, which also covers the run. So every line that is torn,
+edited or copied from another run is recognised.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def checksum(*parts: bytes) -> int:
-    """CRC-32 of the parts, one behind the other: it tells accidents of a disk or a hand, and no forgery."""
+    """CRC-32 of the concatenated parts: detects faults of a disk and careless edits, but no forgery."""
     sum_ = 0
     for part in parts:
         sum_ = zlib.crc32(part, sum_)
@@ -37,7 +37,7 @@ def checksum(*parts: bytes) -> int:
 
 
 def damaged(path: Path, why: object, remedy: str = "", line: int = 0) -> DamagedFile:
-    """The error of a damaged file. remedy: what to do; by default that of a file which the repository holds."""
+    """The error for a damaged file. remedy: what to do; by default, to restore it from git or from its source."""
     message = f"{shown(path)}{f', line {line}' if line else ''} is damaged: {' '.join(str(why).split())}"
     inside = path.is_relative_to(ROOT)
     default = f"Restore it{f': git checkout -- {shown(path)}' if inside else ' from where it came'}"
@@ -45,9 +45,9 @@ def damaged(path: Path, why: object, remedy: str = "", line: int = 0) -> Damaged
 
 
 def read_whole(path: Path, remedy: str = "", sha256: str = "") -> bytes:
-    """A file's bytes, of a gzipped one what is packed. sha256: what the file has to have, "" for any.
+    """A file's bytes, unpacked if it is gzipped. sha256: the required hash of the file, "" for any.
 
-    Raises DamagedFile, also for what is no file, or may not be read.
+    Raises DamagedFile, also if it is not a file or cannot be read.
     """
     try:
         data = path.read_bytes()
@@ -68,8 +68,9 @@ def read_text(path: Path, remedy: str = "") -> str:
 
 
 class Mismatch(ValueError):
-    """A value is not of its type. where: the part that is wrong, as in `.rates[0]`, "" for all of it; part: itself;
-    why: in pydantic's words.
+    """A value has the wrong type. where: path of the wrong part, such as `.rates[0]`, "" for the whole value.
+
+    part: the wrong part itself. why: pydantic's message.
     """
 
     def __init__(self, where: str, part: Any, why: str) -> None:
@@ -78,9 +79,9 @@ class Mismatch(ValueError):
 
 
 def typed(value: Any, form: type[T], strict: bool = False) -> T:
-    """A value of JSON or YAML as `form`, anything that pydantic validates. Raises Mismatch naming the first wrong part.
+    """Convert a value of JSON or YAML to `form`, any type that pydantic validates.
 
-    strict: take no text for a number, and no whole number for a truth value.
+    strict: accept no text as a number, and no integer as a boolean. Raises Mismatch, which names the first wrong part.
     """
     from pydantic import ValidationError
 
@@ -102,9 +103,9 @@ def check_fields(record: Any) -> None:
 
 
 def _part(value: Any, path: Sequence[int | str]) -> tuple[str, Any]:
-    """The name of a value's part, and the part; None for one that is missing."""
+    """The path and the value of a part; the value of a missing part is None. path: of a pydantic error."""
     where = ""
-    for name in path:  # pydantic's, in which branches of unions stand, too
+    for name in path:  # pydantic's paths also contain branches of unions, which are skipped
         if isinstance(value, dict) and (name in value or name == path[-1]):
             where, value = f"{where}.{name}", value.get(name)
         elif isinstance(value, (list, tuple)) and isinstance(name, int) and name < len(value):
@@ -120,7 +121,7 @@ def _adapter(form: Any) -> TypeAdapter[Any]:
 
 
 def read_json(path: Path, form: type[T], remedy: str = "") -> T:
-    """What a JSON file holds, as `form`. Raises DamagedFile."""
+    """The content of a JSON file, as `form`. Raises DamagedFile."""
     text = read_text(path, remedy)
     try:
         return typed(json.loads(text), form)
@@ -129,7 +130,7 @@ def read_json(path: Path, form: type[T], remedy: str = "") -> T:
 
 
 def read_yaml(path: Path) -> list[Any]:
-    """The entries of a YAML list that the repository holds. Raises DamagedFile, also for one without entries."""
+    """The entries of a YAML file that holds a list. Raises DamagedFile, also for an empty list."""
     from lab.machine.yaml12 import load
 
     try:
@@ -144,10 +145,10 @@ def read_yaml(path: Path) -> list[Any]:
 def read_table(
     path: Path, columns: Sequence[str] = (), numbers: Sequence[str] = (), sha256: str = "", text: bool = False
 ) -> pd.DataFrame:
-    """A CSV file that the suite wrote.
+    """Read a CSV file that the suite wrote.
 
-    columns: those that it must have. numbers: columns that hold nothing else, or are empty. text: every cell as text,
-    "" for an empty one. Raises DamagedFile.
+    columns: required columns. numbers: columns whose cells are numbers or empty. sha256: as in `read_whole`. text: read
+    every cell as text, "" for an empty one. Raises DamagedFile.
     """
     import io
 
@@ -155,9 +156,9 @@ def read_table(
 
     data = read_whole(path, sha256=sha256)
     try:
-        if not data.endswith(b"\n"):  # the csv module ends every row so
+        if not data.endswith(b"\n"):  # the csv module ends every row with it
             raise ValueError("it ends in the middle of a line")
-        # "none" is a backbone, and no empty cell.
+        # Only "" is an empty cell; "none" is a backbone.
         options: dict[str, Any] = {"dtype": str} if text else {"na_values": [""]}
         rows = pd.read_csv(io.BytesIO(data), keep_default_na=False, **options)
         if missing := [name for name in columns if name not in rows]:
@@ -178,7 +179,7 @@ REMEDY = (
 
 
 class Line(NamedTuple):
-    """number: from 1. value: None where `why` says what is wrong with it."""
+    """One line of a sealed file. number: from 1. value: None if it is invalid. why: what is wrong with it, else ""."""
 
     number: int
     raw: bytes
@@ -187,23 +188,23 @@ class Line(NamedTuple):
 
 
 def sealed(values: Iterable[Any], seal: str) -> bytes:
-    """Objects as lines. seal: the digest of the run's manifest."""
-    # A lone surrogate becomes its JSON escape, and reads back as itself.
+    """Objects as JSON lines with checksums. seal: the digest of the run's manifest."""
+    # A lone surrogate is written as a JSON escape, which reads back as itself.
     texts = (json.dumps(value, ensure_ascii=False, sort_keys=True)[:-1] for value in values)
     bodies = (text.encode("utf-8", "backslashreplace") for text in texts)
     return b"".join(b'%s%s%08x"}\n' % (body, SUM, checksum(seal.encode(), body)) for body in bodies)
 
 
 def lines_in(data: bytes, seal: str) -> list[Line]:
-    """The lines of a file; a torn last one, which was being written, is passed over.
+    """The lines of a file; a torn last line, left by a killed writer, is skipped.
 
-    seal: "" for a run of before lines had checksums.
+    seal: as in `sealed`; "" for old runs, whose lines have no checksums.
     """
     return [_line(number, raw, seal) for number, raw in enumerate(data.split(b"\n")[:-1], start=1)]
 
 
 def read_lines(path: Path) -> list[Any]:
-    """The objects of a file in a run's folder, [] if it is not there. Raises DamagedFile naming the first bad line."""
+    """The objects of a sealed file in a run's folder, [] if it is missing. Raises DamagedFile naming a bad line."""
     if not os.path.lexists(path):
         return []
     manifest = path.parent / MANIFEST
@@ -220,8 +221,8 @@ def _line(number: int, raw: bytes, seal: str) -> Line:
     if seal and (not mark or sum_ != b'%08x"}' % checksum(seal.encode(), body)):
         return Line(number, raw, None, "its checksum is wrong: it is torn, was changed, or is another run's")
     try:
-        value = json.loads(raw.decode("utf-8"))  # of bytes, json would guess the encoding
+        value = json.loads(raw.decode("utf-8"))  # json would guess the encoding of bytes
         value.pop("sum", None)
-    except (ValueError, AttributeError, TypeError, RecursionError) as error:  # a list pops, but no name
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:  # TypeError: a list cannot pop a name
         return Line(number, raw, None, str(error))
     return Line(number, raw, value)

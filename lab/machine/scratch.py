@@ -1,4 +1,4 @@
-"""Working folders on the host: each held by a lock while it is used, so that those of a killed process can be told."""
+"""Temporary working folders, locked while in use, so that folders of killed processes are recognised and removed."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from pathlib import Path
 
 from lab.machine.faults import BackendDied
 
-MARK = "locked-"  # in the name of such a folder; others are none of ours
+MARK = "locked-"  # marks our folders by their name
 
 
 @contextlib.contextmanager
 def scratch_folder(prefix: str, within: Path | None = None) -> Iterator[Path]:
-    """A new folder, removed afterwards whatever is in it. Raises OSError if it cannot be made, BackendDied if
-    it cannot be removed.
+    """A new folder, removed afterwards whatever its content.
 
-    prefix: of its name. within: where it is made, by default among temporary files.
+    prefix: of its name. within: its parent, by default the folder of temporary files.
+    Raises OSError if it cannot be made, BackendDied if it cannot be removed.
 
-    The first call of a process removes those that killed processes left: whose lock, which ends with its holder, nobody
-    has. Processes forked meanwhile hold it too; programs do not, since descriptors close when one starts.
+    A process's first call removes folders that killed processes left: those that nobody locks, since a lock ends with
+    its holder. Forked processes share the lock; started programs do not, since descriptors close on exec.
     """
     parent = (within or Path(tempfile.gettempdir())).resolve()
     _remove_what_is_left(parent, prefix)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=prefix + MARK, dir=parent))
-        with _locked(folder, fcntl.LOCK_EX) as held:
-            if not held:  # another process has taken it for left over, between the two lines above
+        with _locked(folder, fcntl.LOCK_EX) as locked:
+            if not locked:  # between these two lines, another process took it for a leftover
                 continue
             try:
                 yield folder
@@ -42,26 +42,26 @@ def scratch_folder(prefix: str, within: Path | None = None) -> Iterator[Path]:
 
 
 def identity(folder: Path) -> tuple[int, int]:
-    """Device and inode."""
+    """Device and inode, which identify a folder."""
     status = os.lstat(folder)
     return status.st_dev, status.st_ino
 
 
 @contextlib.contextmanager
 def _locked(folder: Path, how: int) -> Iterator[bool]:
-    """Whether the lock was had, and of the folder that still has that name."""
+    """Yield whether the lock was acquired, and the folder still has this name."""
     with contextlib.ExitStack() as opened:
         try:
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             opened.callback(os.close, descriptor)
             fcntl.flock(descriptor, how)
             status = os.fstat(descriptor)
-            held = (status.st_dev, status.st_ino) == identity(folder)
+            locked = (status.st_dev, status.st_ino) == identity(folder)
         except (FileNotFoundError, BlockingIOError):
-            held = False
-        except OSError:  # a file system without locks: there nothing is ever taken for left over
-            held = how == fcntl.LOCK_EX
-        yield held
+            locked = False
+        except OSError:  # a file system without locks: there, nothing counts as a leftover
+            locked = how == fcntl.LOCK_EX
+        yield locked
 
 
 @cache
@@ -73,7 +73,7 @@ def _remove_what_is_left(parent: Path, prefix: str) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """A program may leave folders that cannot be read, or thousands within each other; no link is followed."""
+    """Remove a folder, also with unreadable or thousands of nested folders; follows no link. Raises BackendDied."""
 
     def unlock(_call: object, path: str, _error: object) -> None:
         if os.path.isdir(path) and not os.path.islink(path):

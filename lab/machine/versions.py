@@ -9,16 +9,16 @@ from functools import cache
 
 from lab.machine.paths import ROOT
 
-SOURCES = ("*.py", "*.md")  # the latter are texts of prompts
+SOURCES = ("*.py", "*.md")  # *.md: prompts' texts
 NOTED = ("numpy", "pandas", "scipy", "pydantic", "openai", "joblib")
 
 
 def code_hash(packages: Iterable[str] = ()) -> str:
-    """A hash over the Python sources and prompt texts of the named packages, by default of all, in a fixed order."""
+    """Hash of the Python sources and prompt texts of the given packages, by default of all."""
     return _hash_of(tuple(sorted(packages or (path.parent.name for path in ROOT.glob("*/__init__.py")))))
 
 
-@cache  # once a process: what was imported stays as it was, whatever is edited meanwhile
+@cache  # once per process: imported code stays as it was, even if files are edited meanwhile
 def _hash_of(packages: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
     files = (file for package in packages for pattern in SOURCES for file in (ROOT / package).rglob(pattern))
@@ -29,10 +29,10 @@ def _hash_of(packages: tuple[str, ...]) -> str:
 
 @cache
 def git_commit() -> str:
-    """The commit of the checkout, with `+` where files differ from it; "unknown" outside git."""
+    """The commit of the checkout, with `+` if files differ from it; "unknown" outside git."""
     try:
         commit = _git("rev-parse", "HEAD")
-        # Untracked files do not count: a run's own outputs would mark all later runs as made with changed code.
+        # Untracked files do not count: a run's own outputs would mark all later runs as run with changed code.
         return commit + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"

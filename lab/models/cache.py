@@ -3,9 +3,9 @@
 Answers are cached, so an interrupted run resumes where it stopped, and no answer is paid for twice. Each row has a
 checksum; a row that fails it is a miss, and is counted for the run's summary.
 
-Single-flight: concurrent identical requests are sent once. Who comes first holds a lock on a file named by the
-request's key; the others wait for its answer. The kernel releases the lock when its process dies, so there is no expiry
-to wait for; a file that is left is taken over, and removed by the next who asks.
+Single-flight: concurrent identical requests are sent once. The first caller locks a file named by the request's key;
+the others wait for its answer. The kernel releases the lock when its process dies, so locks need no expiry. The next
+caller takes over a file that is left behind, and removes it.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ _databases: weakref.WeakSet[Database] = weakref.WeakSet()
 _inherited: list[Any] = []  # a parent's connections, kept from the garbage collector, which closes them
 _damaged: dict[Path, list[str]] = {}  # file -> keys of its rows that failed their checksum, in this process
 FIRST_NAP, LONGEST_NAP = 0.002, 0.05  # seconds between two tries to get a lock that another process holds
-SILENT = 2.0  # seconds of waiting before the progress line says so
+SILENT = 2.0  # seconds of waiting before the progress line reports it
 BUSY_SECONDS = 60.0  # how long a writer waits for another process's write before it gives up
-REMEDIES = {  # by SQLite's names of errors
+REMEDIES = {  # keys: SQLite's names of errors
     "NOTADB CORRUPT FORMAT": "delete it (what is whole in a database can be had by: sqlite3 FILE .recover)",
     "BUSY LOCKED PROTOCOL": "end the process that holds it, such as a viewer of databases",
     "CANTOPEN READONLY PERM AUTH": "make it a file that you may write, in a folder that you may write to",
     "FULL IOERR": "free some space",
     "ERROR": "delete it, if it is no other program's",
 }
-RECORDING = "LAB_RECORDING"  # the name under which `lab record` asks a notebook to save
+RECORDING = "LAB_RECORDING"  # environment variable: `lab record` sets it to the recording's name
 
 
 def _forget() -> None:
-    """In a forked child: SQLite forbids connections across a fork, where even closing one can harm the file."""
+    """Reset databases in a forked child: SQLite forbids inherited connections; even closing one can harm the file."""
     for database in list(_databases):
         _inherited.append(database._shared)
         Database.__init__(database, database.path)
@@ -55,13 +55,13 @@ os.register_at_fork(after_in_child=_forget)
 
 
 class Database:
-    """An SQLite file of one table for many threads and processes. One connection a process; a fork opens its own."""
+    """An SQLite file with one table, for many threads and processes. Each process opens its own connection."""
 
     SCHEMA: str
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        # One for all threads: each takes three descriptors, of which a process may have but 256.
+        # One for all threads: a connection takes three file descriptors, and a process may have only 256.
         self._shared: sqlite3.Connection | None = None
         self._lock = threading.RLock()
         _databases.add(self)
@@ -81,26 +81,26 @@ class Database:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for this thread alone. Raises sqlite3.Error and OSError where it cannot be opened."""
+        """The connection, locked for this thread. Raises sqlite3.Error and OSError if it cannot be opened."""
         with self._lock:
             if self._shared is None:
                 self._shared = self._open()
             yield self._shared
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
-        """What a statement gives."""
+        """Execute a statement and return all its rows."""
         with self._connection() as connection:
             return connection.execute(statement, values).fetchall()
 
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        until = time.monotonic() + BUSY_SECONDS
+        deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
                 return _prepared(self.path, self.SCHEMA)
             except sqlite3.OperationalError as error:
-                # SQLite does not itself wait where two processes switch a new file to WAL at once.
-                if "locked" not in str(error) or time.monotonic() > until:
+                # SQLite itself does not wait when two processes switch a new file to WAL at the same time.
+                if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.02)
 
@@ -116,7 +116,7 @@ class Database:
         _say(f"{what} could not be kept in {self.path}: {error}; it goes on without")
 
 
-@cache  # of each file and cause once, however many answers there are
+@cache  # reports each file and cause only once, however many answers fail
 def _say(message: str) -> None:
     progress.say(message)
 
@@ -134,47 +134,46 @@ class AnswerCache(Database):
         super().__init__(path if path is not None else answer_cache())
 
     def get(self, key: str) -> Any | None:
-        """The value under `key`, or None. Each call gives a fresh object, so that nobody can alter the cached one."""
+        """The value under `key`, or None. Each call returns a fresh object, so callers cannot alter the cached one."""
         try:
-            question = "SELECT CAST(value AS BLOB), checksum FROM answers WHERE key = ?"
-            row = next(iter(self._rows(question, key)), None)
+            query = "SELECT CAST(value AS BLOB), checksum FROM answers WHERE key = ?"
+            row = next(iter(self._rows(query, key)), None)
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from error
         if row is None:
             return None
         if row[1] != checksum(key.encode(), row[0]):
             note_damaged(self.path, [key])
-            with suppress(sqlite3.Error):  # it makes way for the answer that is asked for now
+            with suppress(sqlite3.Error):  # so that the new answer can be inserted
                 self._rows("DELETE FROM answers WHERE key = ? AND CAST(value AS BLOB) = ?", key, row[0])
             return None
         return json.loads(row[0])
 
     @contextmanager
     def single_flight(self, key: str, seconds: float) -> Iterator[Any | None]:
-        """Yield the value if it is there, else None to the one caller that is to ask.
+        """Yield the cached value, or None to the one caller that has to send the request.
 
-        Of all threads and processes one gets None; the others wait here for its answer, at most `seconds`. If it
-        leaves without one, the next caller gets None.
+        Among all threads and processes one caller gets None; the others wait here for its answer, at most `seconds`.
+        If it leaves without an answer, the next caller gets None.
         """
-        if (known := self.get(key)) is not None:
-            yield known
+        if (value := self.get(key)) is not None:
+            yield value
             return
         path = self.path.with_name(f"{self.path.name}.asking") / key
-        lock, known = self._turn(path, key, time.monotonic() + seconds)
+        lock, value = self._turn(path, key, time.monotonic() + seconds)
         try:
-            yield known
+            yield value
         finally:
             if lock >= 0:
                 with suppress(OSError):
                     os.unlink(path)
-                fcntl.flock(lock, fcntl.LOCK_UN)  # a fork that was made meanwhile has the descriptor, too
+                fcntl.flock(lock, fcntl.LOCK_UN)  # explicitly: a process forked meanwhile shares the descriptor
                 os.close(lock)
 
     def _turn(self, path: Path, key: str, deadline: float) -> tuple[int, Any | None]:
-        """Wait for the lock or the answer: a descriptor, -1 without the lock, and the answer, None without one.
+        """Wait for the lock or the answer. Returns (descriptor, or -1 without the lock; answer, or None).
 
-        After the deadline the caller goes on without either, since a process that was stopped (SIGSTOP) would hold the
-        lock for ever.
+        After the deadline it returns with neither, since a stopped process (SIGSTOP) would hold the lock for ever.
         """
         nap, began, reported = FIRST_NAP, time.monotonic(), False
         try:
@@ -192,10 +191,10 @@ class AnswerCache(Database):
                 progress.waits("")
 
     def put(self, key: str, value: Any) -> Any:
-        """Insert `value` unless `key` is there, and return what is there now.
+        """Insert `value` unless `key` exists; return the stored value.
 
-        The first value stays, so that concurrent identical requests see one answer. A write that fails, on a full disk
-        say, raises nothing: the caller's answer is paid for, and worth more than its copy here.
+        The first value stays, so that concurrent identical requests see one answer. A failed write, such as on a full
+        disk, raises nothing: the caller's answer is paid for, and worth more than its cached copy.
         """
         text = json.dumps(value)
         row = (key, text, time.time(), checksum(key.encode(), text.encode()))
@@ -204,41 +203,43 @@ class AnswerCache(Database):
         except (sqlite3.Error, OSError) as error:
             self._not_kept("an answer", error)
             return value
-        kept = self.get(key)
-        return value if kept is None else kept
+        stored = self.get(key)
+        return value if stored is None else stored
 
     def __len__(self) -> int:
         return int(self._rows("SELECT COUNT(*) FROM answers")[0][0])
 
 
 def note_damaged(path: Path, keys: list[str]) -> None:
-    """Count rows of a cache that failed their checksum."""
+    """Note keys of rows that failed their checksum, for `tell_damaged`."""
     if keys:
         _damaged.setdefault(path, []).extend(keys)
 
 
 def tell_damaged() -> None:
-    """Say which rows of caches failed their checksum since it was last said: part of a run's summary."""
+    """Report cache rows that failed their checksum since the last report: part of a run's summary."""
     for path, keys in list(_damaged.items()):
         del _damaged[path]
-        shown = ", ".join(f"{key[:12]}…" for key in keys[:3]) + (", …" if len(keys) > 3 else "")
-        progress.say(f"{len(keys)} damaged rows of the cache {path} ({shown}) counted as missing and were made anew")
+        examples = ", ".join(f"{key[:12]}…" for key in keys[:3]) + (", …" if len(keys) > 3 else "")
+        progress.say(
+            f"{len(keys)} damaged rows of the cache {path} ({examples}) were treated as cache misses and asked again"
+        )
 
 
 def _prepared(path: Path, schema: str) -> sqlite3.Connection:
-    # None: each statement commits. Its threads take turns (`Database._connection`).
+    # isolation_level None: each statement commits. Threads take turns (`Database._connection`).
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode = WAL")  # readers do not wait while another process writes
-    # An answer lost with the machine's power is asked again; a commit need not wait for the disk.
+    # Commits need not wait for the disk: an answer lost in a power failure is asked again.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(schema)
     return connection
 
 
 def _lock(path: Path) -> int | None:
-    """A descriptor that holds the lock of a file, None while another holds it, -1 where there are no locks.
+    """Try to lock a file. Returns a descriptor that holds the lock, or None if another process or thread has it.
 
-    So it is on a full disk, or in some network folders: asking twice is better than not asking.
+    Returns -1 if locking fails, as on a full disk or in some network folders: asking twice is better than not asking.
     """
     descriptor = -1
     try:
@@ -247,9 +248,9 @@ def _lock(path: Path) -> int | None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.fstat(descriptor).st_ino == os.stat(path).st_ino:
             return descriptor
-        held = True
-    except OSError as error:  # not found: who held it has removed it, between two lines
-        held = isinstance(error, BlockingIOError | FileNotFoundError)
+        taken = True
+    except OSError as error:  # not found: its holder has just removed it
+        taken = isinstance(error, BlockingIOError | FileNotFoundError)
     if descriptor >= 0:
         os.close(descriptor)
-    return None if held else -1
+    return None if taken else -1

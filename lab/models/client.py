@@ -1,9 +1,9 @@
-"""The client that requests go through: the OpenAI SDK's, with each try bounded as a whole, and tries repeated.
+"""HTTP client for model requests: the OpenAI SDK's, with a timeout for each try as a whole, and with retries.
 
-The SDK's own timeout bounds a read: a server that sends a byte a second would hold a question for hours. What is
-awaited can be ended at any moment, and its socket is closed then. So requests are awaited on one event loop, in a
-thread of its own, while the threads that ask wait for it. A try that meets an overload is repeated with exponential
-backoff that honours Retry-After.
+The SDK's own timeout bounds a single read: a server that sends a byte a second would hold a question for hours. An
+awaited request can be cancelled at any moment, which closes its socket. So requests run on one event loop in its own
+thread, and the calling threads wait for it. A try that meets an overload is retried with exponential backoff that
+honours Retry-After.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 T = TypeVar("T")
-# Bytes of a body, unpacked; beyond them a server could fill this machine's memory.
+# Bytes of a body after decompression; a larger body could fill this machine's memory.
 MOST_BYTES = 8 * 2**20  # of an answer: about two million tokens
-SPARE = 0.1  # seconds longer than for connecting, so that it can be told that this is what took too long
+SPARE = 0.1  # seconds more than the connect timeout, so that a slow connect is reported as such
 PASSING_STATUS = (408, 409, 425, 429)  # besides 5xx (but 501, not implemented): the same request may succeed later
-REFUSING_STATUS = (401, 402, 403, 404, 405)  # wrong key, empty account, unknown model, no API: as a rule for all
+REFUSING_STATUS = (401, 402, 403, 404, 405)  # wrong key, empty account, unknown model, no API: usually for all requests
 # Errors of a filter that refuses a question, as Azure, OpenAI, Alibaba, LiteLLM and OpenRouter state them.
 FILTERED = re.compile(
     "'code': '(content_filter|content_policy_violation|data_inspection_failed|ResponsibleAIPolicyViolation)'"
     "|ContentPolicyViolation|'flagged_input':"
 )
-PROBING = 10.0  # seconds in which a small request must get through where another one did not
-LONGEST_QUOTE = 500  # characters of a server's error that are shown
-FIRST_WAIT = 0.2  # seconds; doubled at each try, it is the least wait, also where the server asks for none
-LONGEST_WAIT = 60.0  # seconds between two tries when the server does not say
-_loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process: a fork has none of its parent's threads
+PROBING = 10.0  # seconds within which a small request must succeed after another one failed
+LONGEST_QUOTE = 500  # characters of a server's error that are quoted
+FIRST_WAIT = 0.2  # seconds, doubled at each try: the minimum wait if Retry-After is shorter
+LONGEST_WAIT = 60.0  # seconds between two tries, unless Retry-After is longer
+_loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process id: a fork has none of its parent's threads
 _starting = threading.Lock()
 
 Open = Callable[["AsyncOpenAI"], AbstractAsyncContextManager[Any]]
 
 
 class Kind(Enum):
-    """What came of a request. Only an overload is retried; refusals and truncated answers count for the model."""
+    """Outcome of a request. Only an overload is retried; refusals and truncated answers are the model's own result."""
 
     ANSWER = "answer"
     REFUSAL = "refusal"
@@ -65,7 +65,7 @@ class Kind(Enum):
 
 
 class EndpointError(RuntimeError):
-    """A request failed for good; the message has the server's last error, with keys redacted."""
+    """A request failed permanently; the message has the server's last error, with keys redacted."""
 
     call: Call = Call("unknown", "unknown", "failed")
     request: str = ""
@@ -76,23 +76,23 @@ class EndpointUnavailable(EndpointError, Unavailable):
 
 
 class BadBody(ValueError):
-    """A reply that is no answer: truncated, not UTF-8, written by a proxy on the way. The message says which."""
+    """The reply is no answer: truncated, not UTF-8, or written by a proxy. The message says which."""
 
 
 class NotThisApi(BadBody):
-    """A reply that is whole and of another form than this API has. The message quotes it."""
+    """The reply is complete, but not in the form of this API. The message quotes it."""
 
 
 class WebPage(BadBody):
-    """A reply that is a web page: what a server sends where there is no API."""
+    """The reply is a web page, which servers send where there is no API."""
 
 
 class SchemaNotTaken(ValueError):
-    """A model in this process cannot keep to this schema; the message says why."""
+    """This schema cannot be enforced. The message says why, if a model in this process raised it."""
 
 
 class Chat(Protocol):
-    """What requests go through: a client of a server, or a model in this process. process: whose it is."""
+    """Sends requests: to a server, or to a model in this process. process: id of the process that made it."""
 
     process: int
 
@@ -100,31 +100,31 @@ class Chat(Protocol):
 
 
 class Client:
-    """An SDK client whose answers are bodies. Thread-safe; its sockets close when it is no more referred to."""
+    """An SDK client that returns raw bodies. Thread-safe; its sockets close when it is garbage-collected."""
 
     def __init__(self, own: bool = False, **server: Any) -> None:
-        """server: base_url and api_key. own: a server on this machine, to which no proxy leads."""
+        """server: base_url, api_key and other SDK settings. own: the server is on this machine; use no proxy."""
         import openai
 
-        # A redirect is not followed: no prompt and no key leaves for another server.
+        # Redirects are not followed: no prompt and no key may go to another server.
         server["http_client"] = openai.DefaultAsyncHttpxClient(trust_env=not own, follow_redirects=False)
         self._sdk = openai.AsyncOpenAI(max_retries=0, **server)  # our retries are bounded
         self.process = os.getpid()
         weakref.finalize(self, _close, self._sdk, _loop()).atexit = False
 
     def chat(self, request: Mapping[str, Any], seconds: float) -> bytes:
-        """The body of a chat completion; raises as `body` does."""
-        # As they are: the SDK knows not all parameters that servers take.
-        rest = {name: value for name, value in request.items() if name not in ("model", "messages")}
-        asked = {"model": request["model"], "messages": request["messages"], "extra_body": rest}
-        return self.body(lambda sdk: sdk.chat.completions.with_streaming_response.create(**asked), seconds)
+        """The body of a chat completion. Raises as `body` does."""
+        # As `extra_body`, which the SDK passes on: it does not know all parameters that servers accept.
+        parameters = {name: value for name, value in request.items() if name not in ("model", "messages")}
+        arguments = {"model": request["model"], "messages": request["messages"], "extra_body": parameters}
+        return self.body(lambda sdk: sdk.chat.completions.with_streaming_response.create(**arguments), seconds)
 
     def body(self, send: Open, seconds: float, times: int = 1) -> bytes:
-        """The body of the reply to one try, which ends after so many seconds whatever the server does.
+        """Send a request once and return the body of the reply; stops after `seconds`, whatever the server does.
 
-        send: one of the SDK's `with_streaming_response` calls. times: of MOST_BYTES that the body may have. Raises
-        TimeoutError, BadBody for what is no HTTP, NotThisApi for a longer body, and the SDK's errors, its
-        APITimeoutError where it was connecting that took too long.
+        send: one of the SDK's `with_streaming_response` calls. times: the body may have `times * MOST_BYTES` bytes.
+        Raises TimeoutError. Raises BadBody for a reply that is not HTTP, NotThisApi for a longer body.
+        Raises the SDK's errors, of which APITimeoutError means that connecting took too long.
         """
         import openai
 
@@ -133,7 +133,7 @@ class Client:
         try:
             return future.result()
         except BaseException:
-            future.cancel()  # Ctrl-C came: the request ends, too
+            future.cancel()  # on Ctrl-C: cancel the request, too
             raise
 
 
@@ -143,7 +143,7 @@ def is_page(body: bytes) -> bool:
 
 
 def body_json(body: bytes) -> Any:
-    """What a body holds. Raises BadBody."""
+    """Parse a body as JSON. Raises BadBody, for a web page WebPage."""
     if is_page(body):
         raise WebPage("a web page, and no answer of a model")
     try:
@@ -164,7 +164,7 @@ async def _within(sending: AbstractAsyncContextManager[Any], seconds: float, mos
                     raise NotThisApi(f"the body has more than {most:,} bytes")
     except (openai.OpenAIError, BadBody, TimeoutError, MemoryError):
         raise
-    # A body that breaks off, a packing that is none: for these the SDK has no error.
+    # The SDK has no error for a body that breaks off or does not decompress.
     except Exception as error:
         raise BadBody(f"{type(error).__name__}: {error}") from None
     return bytes(body)
@@ -185,7 +185,7 @@ def _close(sdk: AsyncOpenAI, loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _forget() -> None:
-    """In a forked child: a lock that a parent's thread held would stay locked."""
+    """Replace the lock in a forked child: one that a thread of the parent held would stay locked."""
     global _starting
     _starting = threading.Lock()
 
@@ -194,15 +194,15 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def with_retries(call: Callable[[], T], address: str, patience: float, others: Callable[[], bool] = lambda: False) -> T:
-    """Call until a try succeeds, and return what it gives.
+    """Call until a try succeeds, and return its result.
 
-    patience: seconds after which no further try is started. others: whether the server answers other requests; asked
-    when this one got no answer. Raises EndpointError, its EndpointUnavailable if others get no answer either, or at
-    once the error that a retry cannot mend.
+    patience: seconds after which no further try is started. others: whether the server answers other requests; called
+    when this one got no answer. Raises EndpointError, or EndpointUnavailable if others get no answer either.
+    Raises at once any error that a retry cannot mend.
     """
     deadline = time.monotonic() + patience
     try:
-        for number in count(1):
+        for attempt in count(1):
             try:
                 return call()
             except NotThisApi as error:
@@ -211,16 +211,16 @@ def with_retries(call: Callable[[], T], address: str, patience: float, others: C
             except Exception as error:
                 if kind_of(error) is not Kind.OVERLOAD:
                     raise
-                why, asked = reason(error), retry_after(error)
-                wait = _wait(asked, number)
+                why, asked_wait = reason(error), retry_after(error)
+                wait = _wait(asked_wait, attempt)
                 if time.monotonic() + wait >= deadline:
-                    message = f"{address} gave no answer: {_given_up(error, why, asked, number, patience)}"
+                    message = f"{address} gave no answer: {_given_up(error, why, asked_wait, attempt, patience)}"
                     break
-            progress.waits(why, f"waiting {wait:.1f} s for {address}: {why} (try {number})")
+            progress.waits(why, f"waiting {wait:.1f} s for {address}: {why} (try {attempt})")
             time.sleep(wait)
     finally:
         progress.waits("")
-    # Outside the handlers: no context that holds the request, and with it the key.
+    # Raised outside the handlers: an error's context would hold the request, and with it the key.
     if others():
         raise EndpointError(f"{message}. It answers other requests")
     raise EndpointUnavailable(f"{message}. It answers no other request either")
@@ -237,10 +237,10 @@ def _given_up(error: Exception, why: str, asked: float | None, number: int, pati
 
 
 def _wait(asked: float | None, number: int) -> float:
-    """Seconds before the next try: Retry-After where given, else exponential; both with jitter, so that many workers do
-    not come back at once.
+    """Seconds before the next try: Retry-After if given, else exponential backoff.
 
-    Retry-After is kept to as the least: a server that asks for no wait again and again is overloaded all the same.
+    Both have jitter, so that many workers do not return at once. Retry-After is only a minimum: a server that keeps
+    asking for no wait is overloaded all the same.
     """
     doubled = 2.0 ** min(number - 1, 60)
     if asked is None:
@@ -249,36 +249,38 @@ def _wait(asked: float | None, number: int) -> float:
 
 
 def gets_through(small: Callable[[], object], address: str, patience: float) -> bool:
-    """Whether a small request is answered, with some patience: what meets a fault alone is at fault itself."""
+    """Whether a small request is answered within `PROBING` seconds; if so, the failed request itself is at fault."""
     import openai
 
     try:
         with_retries(small, address, min(patience, PROBING))
     except openai.APIStatusError as error:
-        return not _of_all(error)  # an answer is one that says what is wrong with just this request
+        return not _of_all(error)  # an error that concerns only this request counts as an answer
     except EndpointError:
         return False
     return True
 
 
 def refused(error: Any, address: str, others: Callable[[], bool] = lambda: False) -> EndpointError:
-    """What to raise for a status error that a retry cannot mend. others: as in `with_retries`."""
+    """The error to raise for a status error that a retry cannot mend. others: as in `with_retries`."""
     kind = EndpointUnavailable if _of_all(error) and not others() else EndpointError
     likely = end_of(address) if error.status_code in (404, 405) else ""
     if 300 <= error.status_code < 400:
-        to = redact(error.response.headers.get("location", "nowhere"))[:LONGEST_QUOTE]
-        likely = f". It redirects to {to}, which gets no prompt; if that is right, set OPENAI_BASE_URL to its address"
+        target = redact(error.response.headers.get("location", "nowhere"))[:LONGEST_QUOTE]
+        likely = (
+            f". It redirects to {target}, which gets no prompt; if that is right, set OPENAI_BASE_URL to its address"
+        )
     return kind(f"{address} refuses the request: {_quoted(str(error))}{likely}")
 
 
 def only_pages(address: str) -> EndpointUnavailable:
-    """What to raise where a server answers with web pages."""
+    """The error to raise if a server answers with web pages."""
     likely = end_of(address) or ". Set OPENAI_BASE_URL to the address of a server of models"
     return EndpointUnavailable(f"{address} answers with a web page, and not as a model does{likely}")
 
 
 def end_of(address: str) -> str:
-    """What is likely wrong with an address at which there is no API; "" where nothing tells."""
+    """A hint on what is likely wrong with an address that has no API; "" if there is none."""
     if "/v1" in address:
         return ""
     return f". Addresses usually end in /v1: try OPENAI_BASE_URL={address.rstrip('/')}/v1"
@@ -299,7 +301,7 @@ def _spent(error: Any) -> bool:
 
 
 def kind_of(error: BaseException) -> Kind | None:
-    """What a failed request met; None for an error that is none of the server's."""
+    """Classify a failed request's error; None if it does not come from the server or the network."""
     import openai
 
     match error:
@@ -310,13 +312,13 @@ def kind_of(error: BaseException) -> Kind | None:
             return Kind.OVERLOAD if passing and not _spent(error) else Kind.BAD_REQUEST
         case NotThisApi():
             return Kind.NOT_THIS_API
-        case openai.APIConnectionError() | BadBody() | TimeoutError():  # faults on the way, bodies that break off
+        case openai.APIConnectionError() | BadBody() | TimeoutError():  # network faults, incomplete bodies
             return Kind.OVERLOAD
     return None
 
 
 def reason(error: BaseException) -> str:
-    """A few words on why a call failed, fit for a progress line."""
+    """A few words on why a call failed, for a progress line."""
     name = type(error).__name__
     words = {"APITimeoutError": "time-out", "TimeoutError": "time-out", "APIConnectionError": "no connection"}
     usual = "broken body" if isinstance(error, BadBody) else words.get(name, name)
@@ -324,7 +326,7 @@ def reason(error: BaseException) -> str:
 
 
 def retry_after(error: BaseException) -> float | None:
-    """Seconds that the server asks to wait, in retry-after-ms or Retry-After (seconds or a date); None in neither."""
+    """Seconds that the server asks to wait, in retry-after-ms or Retry-After (seconds or a date); else None."""
     headers = getattr(getattr(error, "response", None), "headers", {})
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name, "")

@@ -1,4 +1,4 @@
-"""Connecting: from an engine string to the backbone behind it, or to several, one an operator (SDP, §6)."""
+"""Connect: from an engine string to the backbone that it selects, or to one backbone per operator (SDP, §6)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from lab.models.prompts import Prompt
 
 
 def connect(engine: str, engines: Mapping[str, str] | None = None, **settings: Any) -> Backbone:
-    """The backbone behind an engine string.
+    """The backbone that an engine string selects.
 
-    engines: who answers single operators instead, by their name, such as {"validate": "gpt-4o"}; which operators there
-    are, only an experiment knows. settings: `cache` for an endpoint or a local model (an AnswerCache, or None for no
-    cache).
-    Raises BadEngine for a string that means nothing, MissingKey if an endpoint's key is not in the environment,
-    MissingRun if `replay:` names a folder without recorded answers, MissingLocal if `local` lacks its package or model.
+    engines: operator -> engine that answers it instead, such as {"validate": "gpt-4o"}; only an experiment knows its
+    operators. settings: `cache` for an endpoint or a local model (an AnswerCache, or None for no cache).
+    Raises BadEngine for an invalid string.
+    Raises MissingKey if an endpoint's key is not in the environment.
+    Raises MissingRun if `replay:` names a folder without recorded answers.
+    Raises MissingLocal if `local` lacks its package or model.
     """
     choice = parse(stamped(str(with_others(engine, engines or {}))))
     if not choice.routes:
@@ -32,8 +33,8 @@ def connect(engine: str, engines: Mapping[str, str] | None = None, **settings: A
 
 
 def _behind(choice: Engine, **settings: Any) -> Backbone:
-    """The backbone of an engine without others for single operators."""
-    # Imported by kind: an offline run loads neither the client of endpoints nor OpenVINO.
+    """The backbone of an engine without routes."""
+    # Imported as needed: an offline run loads neither the client of endpoints nor OpenVINO.
     if choice.kind == "rules":
         from lab.models.rules import Rules
 
@@ -56,8 +57,8 @@ def _behind(choice: Engine, **settings: Any) -> Backbone:
 
 
 def connected(engine: str) -> Backbone:
-    """The backbone of an engine string, connected once a process; raises as `connect` does."""
-    # By address and cache, too: a notebook may change OPENAI_BASE_URL or LAB_CACHE between two cells.
+    """The backbone of an engine string, connected once per process. Raises as `connect` does."""
+    # Address and cache are part of the key: a notebook may change OPENAI_BASE_URL or LAB_CACHE between two cells.
     return _connected(engine, os.environ.get("OPENAI_BASE_URL", ""), answer_cache())
 
 
@@ -67,21 +68,21 @@ def _connected(engine: str, address: str, cached: Path) -> Backbone:
 
 
 class Routed:
-    """A backbone that has each prompt answered by the backbone of its operator, in any case; by `rest` without one.
+    """A backbone that routes a prompt by its operator (case-insensitive) to one of `others`, by default to `rest`.
 
-    engine: of all of them, for labels and evidence. address: for manifests, with the parts that differ. tasks: those
-    that every recording among them holds.
+    engine: the combined engine, for labels and evidence. address: for manifests; names addresses that differ from the
+    address of `rest`. tasks: tasks that all recordings among the backbones contain.
     """
 
     def __init__(self, rest: Backbone, others: Mapping[str, Backbone]) -> None:
         self.rest, self.others = rest, {operator.lower(): other for operator, other in others.items()}
-        # Of a recording's own parts, the one that answers this operator.
+        # A recording may have several engines itself; take the one that answers this operator.
         self.engine = rest.engine.with_others({name: other.engine.of(name) for name, other in self.others.items()})
-        whole, parts = split(address_of(rest))
+        default, parts = split(address_of(rest))
         parts |= {name: said_of(address_of(other), name) for name, other in self.others.items()}
-        self.address = joined(whole, {name: part for name, part in parts.items() if part != whole})
-        held = [set(tasks) for backbone in (rest, *others.values()) if (tasks := getattr(backbone, "tasks", ()))]
-        self.tasks = sorted(set.intersection(*held)) if held else []
+        self.address = joined(default, {name: part for name, part in parts.items() if part != default})
+        task_sets = [set(tasks) for backbone in (rest, *others.values()) if (tasks := getattr(backbone, "tasks", ()))]
+        self.tasks = sorted(set.intersection(*task_sets)) if task_sets else []
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Raises what the operator's own backbone raises."""
@@ -99,7 +100,7 @@ class Routed:
 
     @property
     def served(self) -> list[dict[str, Any]]:
-        """What is known of every server among the backbones."""
+        """What is known about each server among the backbones."""
         backbones = (self.rest, *self.others.values())
         return [record for backbone in backbones for record in getattr(backbone, "served", [])]
 

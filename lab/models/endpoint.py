@@ -40,8 +40,8 @@ from lab.models.servers import NOT_TAKEN, SMALL, Profile, Server, bound, client_
 TEMPERATURE = 0.0  # unless the engine string says otherwise
 TIMEOUT = 120.0  # seconds for one try; engine option `timeout`
 PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
-SEVERAL = 3  # web pages from a server that has answered nothing yet; one may be a gateway's, which is starting
-CRASHES = 3  # statuses 500 that tell that a server does not take what binds an answer, where it never did
+SEVERAL = 3  # web pages, without any answer, that prove that there is no API; a starting gateway may send one
+CRASHES = 3  # statuses 500 after which a binding that never worked counts as not supported
 NOT_SENT = (*OF_THE_MACHINE, "context", SHUFFLE, "headers", "query", "schema", "extra_body")
 _DEFAULT_CACHE: Any = object()
 
@@ -50,7 +50,7 @@ _DEFAULT_CACHE: Any = object()
 class Exchange:
     """The replies to one question, re-ask included. sample: as in `ask`. unanswered: requests without a reply.
 
-    options: the engine's, with the temperature of this sample.
+    options: the engine's options, with the temperature of this sample.
     """
 
     options: Mapping[str, Any]
@@ -63,13 +63,13 @@ class Exchange:
 class Endpoint:
     """A model behind the chat-completions protocol, temperature 0 unless the engine string says otherwise (A.1).
 
-    Thread-safe and picklable; the API key is read from the environment where the call is made, and stored nowhere.
+    Thread-safe and picklable; the API key is read from the calling process's environment, and never stored.
     """
 
     def __init__(
         self, engine: Engine, address: str, cache: AnswerCache | None, local: Callable[[], Chat] | None = None
     ) -> None:
-        """address: for cache keys and manifests. local: gives a model in this process, at the first request."""
+        """address: for cache keys and manifests. local: loads a model in this process, at the first request."""
         self.engine = engine
         self._local = local
         self.address = clean_address(address)
@@ -81,49 +81,57 @@ class Endpoint:
 
     @classmethod
     def of(cls, engine: Engine, cache: AnswerCache | None = _DEFAULT_CACHE) -> Endpoint:
-        """An endpoint at OPENAI_BASE_URL. Raises MissingKey if neither an address nor a key is set, ValueError."""
+        """An endpoint at OPENAI_BASE_URL.
+
+        Raises MissingKey if neither an address nor a key is set.
+        Raises ValueError for an invalid address or price file.
+        """
         usual = presets()[engine.options["preset"]]["address"] if "preset" in engine.options else ""
         address = stated_address(f"Engine {engine.text!r} is a model's name", "engine='rules'", usual)
         client_settings(clean_address(address), engine.options)
-        price(engine.name, 0, 0)  # a fault in the price file shows here, not when the first answer has been paid
+        price(engine.name, 0, 0)  # a bad price file fails here, not after the first paid answer
         return cls(engine, address, AnswerCache() if cache is _DEFAULT_CACHE else cache)
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises MalformedAnswer if also the re-ask gives no answer, RefusedAnswer, EndpointError, PromptTooLong."""
+        """Answer from the cache or the model.
+
+        Raises MalformedAnswer if the re-ask gives no answer either.
+        Raises RefusedAnswer, EndpointError, PromptTooLong.
+        """
         exchange = Exchange(options_of(prompt, self.engine, sample), sample)
         question = rendered(prompt, fields, self.engine)
         request = question.key(sample, self.address)
-        waiting = self._patience + self._timeout
-        with self.cache.single_flight(request, waiting) if self.cache is not None else nullcontext() as known:
-            if known is not None:
-                return self._from_cache(question, request, known, exchange.started)
+        longest_wait = self._patience + self._timeout
+        with self.cache.single_flight(request, longest_wait) if self.cache is not None else nullcontext() as cached:
+            if cached is not None:
+                return self._from_cache(question, request, cached, exchange.started)
             self.try_out()
             try:
                 value, path = self._converse(question.prompt, question.messages, exchange)
             except (MalformedAnswer, EndpointError) as fault:
                 raise self._fault(fault, question, request, exchange) from None
-            call, last = self._book(question, path, exchange), exchange.replies[-1]
-            stated = {"model": last.model, "fingerprint": last.fingerprint}
-            stated = {name: text for name, text in stated.items() if text}
-            text = self._keep(request, call, value.model_dump_json(), **stated)
+            call, last_reply = self._book(question, path, exchange), exchange.replies[-1]
+            origin = {"model": last_reply.model, "fingerprint": last_reply.fingerprint}
+            origin = {name: text for name, text in origin.items() if text}
+            text = self._keep(request, call, value.model_dump_json(), **origin)
             return answered(question, text, call, request)
 
     @property
     def server(self) -> Server:
-        """What this process knows of the server: what it takes, and which model answers."""
+        """What this process knows about the server: the parameters that it supports, and which model answers."""
         return server_of(self.address, self.engine.name, self._first)
 
     @property
     def served(self) -> list[dict[str, Any]]:
-        """What the server takes and which model answers, for a manifest; empty where nothing was asked."""
+        """The supported parameters and the answering model, for a manifest; empty if nothing was asked."""
         return [self.server.record()] if self.server.bindings and self._local is None else []
 
     def try_out(self) -> None:
-        """Find out within seconds whether the server is there, takes the key and has the model, once a process.
+        """Check within seconds, once per process, that the server is there, accepts the key and has the model.
 
-        Done before the first question, and by whoever wants to know earlier. Raises EndpointUnavailable.
+        Runs before the first question; call it to know earlier. Raises EndpointUnavailable.
         """
-        # Else it is a model of our own, which is loaded when it is asked.
+        # A model in this process needs no check; it is loaded at the first question.
         if self._local is None and isinstance(client := self._sending(), Client):
             self.server.try_out(client)
 
@@ -144,26 +152,30 @@ class Endpoint:
     def _fault(
         self, fault: MalformedAnswer | EndpointError, question: Rendered, request: str, exchange: Exchange
     ) -> MalformedAnswer | EndpointError:
-        """The error of a question without an answer, with the booked call and the request."""
+        """The error to raise for an unanswered question, with the logged call and the request hash."""
         error, malformed = fault, isinstance(fault, MalformedAnswer)
-        if malformed and exchange.replies[-1].truncated:  # at the re-ask, too: which option raises the limit?
+        if (
+            malformed and exchange.replies[-1].truncated
+        ):  # the re-ask was truncated, too: name the option that raises the limit
             limit = self.engine.options.get("max_tokens")
-            at = f"max_tokens={limit}" if limit else "the server's own limit of tokens"
-            error = MalformedAnswer(f"{fault} at {at}; state a larger one in the engine string (…?max_tokens=N)")
+            limit_text = f"max_tokens={limit}" if limit else "the server's own limit of tokens"
+            error = MalformedAnswer(
+                f"{fault} at {limit_text}; state a larger one in the engine string (…?max_tokens=N)"
+            )
         error.call, error.request = self._book(question, "malformed" if malformed else "failed", exchange), request
         if isinstance(error, MalformedAnswer):
             error.text = exchange.replies[-1].text
-            # A recording has one answer to a request: whoever asks it again gets the same one.
+            # A recording has one outcome per request, so asking again must fail in the same way.
             if os.environ.get(RECORDING):
                 self._keep(request, error.call, str(error), said=error.text)
         return error
 
     def _keep(self, request: str, call: Call, text: str, **more: str) -> str:
-        """Cache what came of a request; its text, or another's, if that was first."""
+        """Cache the outcome of a request. Returns its text, or the text that another caller stored first."""
         if self.cache is None:
             return text
-        kept = {"text": text, "path": call.path, "tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
-        return str(self.cache.put(request, kept | {"seconds": call.took} | more)["text"])
+        entry = {"text": text, "path": call.path, "tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
+        return str(self.cache.put(request, entry | {"seconds": call.took} | more)["text"])
 
     def _converse(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> tuple[AnswerModel, str]:
         """Ask; if the text is no answer, show the model its text and the error, and ask once more."""
@@ -171,15 +183,15 @@ class Endpoint:
         try:
             return read(reply, prompt)
         except RefusedAnswer:
-            raise  # shown its own refusal, a model would be pressed to answer; it counts as refused instead
+            raise  # a re-ask would press the model to answer; a refusal counts as refused
         except MalformedAnswer as error:
             if prompt.free:
-                raise  # there is no form to correct; whoever asked tells the model in its own words
-            shown = [
+                raise  # no format to correct; the caller asks again in its own words
+            correction = [
                 {"role": "assistant", "content": reply.text or "(nothing)"},
                 {"role": "user", "content": f"That could not be used: {error}. Give the JSON object alone, corrected."},
             ]
-            return read(self._complete(prompt, messages + shown, exchange), prompt)[0], "reasked"
+            return read(self._complete(prompt, messages + correction, exchange), prompt)[0], "reasked"
 
     def _book(self, question: Rendered, path: str, exchange: Exchange) -> Call:
         replies = exchange.replies
@@ -199,7 +211,7 @@ class Endpoint:
         )  # fmt: skip
 
     def _complete(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> Reply:
-        """Ask with the answer bound as strictly as the server takes it, and all parameters that it does not reject."""
+        """Ask with the strictest binding that the server supports, and without the parameters that it rejects."""
         import openai
 
         began, ways, failure = time.monotonic(), [*self.server.ways(prompt)], None
@@ -213,7 +225,7 @@ class Endpoint:
                 if isinstance(error, WebPage) and self._only_pages():
                     raise only_pages(self.address) from None
                 crashes[tried[-1]] += getattr(error, "status_code", 0) == 500
-                # Statuses 500 may mean that the server does not take what binds the answer.
+                # Statuses 500 may mean that the server does not support this binding.
                 if ways and prompt.name not in self.server.bindings and crashes[tried[-1]] == CRASHES:
                     raise SchemaNotTaken from None
                 raise
@@ -226,7 +238,7 @@ class Endpoint:
             except (SchemaNotTaken, openai.APIStatusError) as error:
                 if isinstance(error, openai.APIStatusError) and self.server.adapts(error, sent):
                     continue
-                # Does the server not take what binds the answer, or is the request wrong in itself? The last way tells.
+                # Does the server not support the binding, or is the request itself wrong? The last way tells.
                 if ways and getattr(error, "status_code", 501) in NOT_TAKEN:
                     tried.append(ways.pop(0))
                 elif isinstance(error, SchemaNotTaken):
@@ -234,20 +246,21 @@ class Endpoint:
                 else:
                     failure = refused(error, self.address, lambda: self._others(began))
         if failure:
-            # Outside the handlers: the SDK's error holds the request, and with it the key, and would stay as the
-            # context, which travels along where a cluster pickles errors.
+            # Raised outside the handlers: the SDK's error, which holds the request and so the key, would stay as the
+            # context, and clusters pickle errors with their context.
             raise failure
         bound_it = None
         if tried[-1] in (SCHEMA, TOOL) and reply.kind is Kind.ANSWER:
-            # All schemas are of objects.
+            # Every schema describes an object.
             bound_it = reply.called if tried[-1] == TOOL else reply.text.lstrip()[:1] in ("", "{")
         self.server.takes(prompt.name, (*tried,), bound_it)
         exchange.replies.append(replace(reply, schema=tried[-1] == SCHEMA or reply.called))
         return exchange.replies[-1]
 
     def _once(self, messages: Sequence[dict[str, str]], seconds: float, **arguments: Any) -> Reply:
-        """One request. A question that a filter refuses is a refusal, too. Else raises as `Client.chat` and `reply_in`
-        do.
+        """Send one request. A question that a content filter rejects returns a refusal.
+
+        Raises as `Client.chat` and `reply_in` do.
         """
         import openai
 
@@ -263,11 +276,11 @@ class Endpoint:
         return reply
 
     def _others(self, since: float) -> bool:
-        """Whether the server answers other requests: since then it did, or does so now with a small one."""
+        """Whether the server answers other requests: it has since `since`, or answers a small one now."""
         return self._last_reply > since or gets_through(self._small, self.address, self._patience)
 
     def _only_pages(self) -> bool:
-        """Whether nothing but web pages ever came, several: then there is no API, and no patience will help."""
+        """Whether the server has only ever sent web pages, and several: then it has no API, and waiting is useless."""
         import openai
 
         self._pages += 1
@@ -304,7 +317,7 @@ class Endpoint:
 
 
 def _sampling(exchange: Exchange) -> dict[str, Any]:
-    """The parameters of a request that say how to sample."""
+    """The sampling parameters of a request."""
     options = {k: v for k, v in exchange.options.items() if k not in NOT_SENT}
     if "seed" in options:  # with one seed, every sample would be the same answer
         options["seed"] += exchange.sample

@@ -1,26 +1,27 @@
 """Engine strings: the grammar of what a user types to choose the backbone.
 
     rules                       hand-written functions of the prompt's fields
-    rules@0.7                   the same, each answer kept with probability 0.7, else a plausible wrong one
-    rules@0.7?certify=0.45&reject=0.01    a Validate with two error rates: what is wrong passes with probability .45,
-                                what is right is refused with .01; a rate that is not given is that of other answers
+    rules@0.7                   the same with noise: an answer stays right with probability 0.7, else it is replaced by
+                                a plausible wrong one
+    rules@0.7?certify=0.45&reject=0.01    two error rates for Validate: it accepts a wrong attempt with probability .45
+                                and rejects a right one with .01; a missing rate is that of all other answers, 0.3
     rules@0.7?judge=GPT-5.2     the two rates of a published judge (lab/models/judges.py)
-    oracle, oracle@0.7          rules that know the answer of the episode, where an experiment has such; simulated
+    oracle, oracle@0.7          rules that know the episode's answer, if the experiment has an oracle; simulated
     first, last, random         null models: the first or last option, or a random one (see lab/models/nulls.py)
-    random?seed=3               the same draws in any order and process; without a seed it takes the run's
+    random?seed=3               reproducible choices in any order and process; default: the run's seed
     replay:RUN                  the answers that a run recorded
     local                       a small real model on this machine's CPU (see lab/models/local.py)
-    local:NAME?threads=1        another one; `python -m lab model` has the names
+    local:NAME?threads=1        another one; `python -m lab model` lists the names
     gpt-4o?temperature=0        any other word: a model at the OpenAI-compatible address in OPENAI_BASE_URL
-    qwen3?preset=vllm-reasoning&enable_thinking=false&extra_body={"min_p":0.1}    its server's kind, and what only that
-                                kind of server takes (docs/models.md lists these options)
-    first?shuffle=1             any engine but a replay: listed options are shown in another order, which follows from
-                                this seed and the question (see lab/models/prompts.py)
-    gpt-4o?prompts=mine         a model that is asked in the words of a folder of your own (lab/models/prompt_sets.py)
-    rules@0.7, Verify: gpt-4o   the first one, but another for single operators (`Prompt.operator`; in any case)
+    qwen3?preset=vllm-reasoning&enable_thinking=false&extra_body={"min_p":0.1}    the kind of server, and options that
+                                only this kind accepts (listed in docs/models.md)
+    first?shuffle=1             any engine but a replay: shuffles listed options; the order follows from this seed and
+                                the question (see lab/models/prompts.py)
+    gpt-4o?prompts=mine         a model that is asked in your own wording, from a folder (lab/models/prompt_sets.py)
+    rules@0.7, Verify: gpt-4o   the first engine, but others for single operators (`Prompt.operator`; in any case)
 
 Options follow a question mark, joined by `&`. All but `timeout` and `patience` are part of a run's identity. A colon
-may stand for the equals sign (`rules@0.7?judge:GPT-5.2`): papermill drops a parameter whose line has two of these.
+may replace the equals sign (`rules@0.7?judge:GPT-5.2`): papermill drops a parameter whose line has two equals signs.
 """
 
 from __future__ import annotations
@@ -42,23 +43,23 @@ from lab.machine.secrets import SECRET_NAMES, redact
 from lab.models import judges
 from lab.models.judges import Errors
 
-MODELS = ("endpoint", "local")  # kinds of engines behind which a model answers
+MODELS = ("endpoint", "local")  # kinds of engines that are models
 LOCAL_MODEL = "qwen2.5-coder-0.5b"
-# Who ran a local model. Today it is OpenVINO; the option stays readable, since manifests of recordings state it.
+# The runtime of a local model. Today it is always OpenVINO; the option stays readable, since recordings state it.
 RUNTIME = "runtime"
 OPENVINO, LLAMA = RUNTIMES = ("openvino", "llama.cpp")
-# Part of the key, as if they were typed. max_tokens: a small model may write on until the context is full.
+# Defaults of local models; part of the cache key, as if typed. max_tokens: a small model may not stop by itself.
 LOCAL_OPTIONS = {"context": 8192, "max_tokens": 1024, "timeout": 3600.0}
-NULL = "null"  # the kind of these
+NULL = "null"  # the kind of null models
 FIRST, LAST, RANDOM = NULLS = ("first", "last", "random")
 OFFLINE = ("rules", "oracle", "replay", "local", *NULLS)  # engines that need no server
-ORACLE = "oracle"  # rules that know what no agent would
-# Between the parts of a string that says something of all operators, and something else of single ones.
+ORACLE = "oracle"  # rules that know the episode's solution
+# Separates the default part of an engine string from the parts of single operators.
 PART = re.compile(r",\s*([a-z_]\w*)\s*:\s*", re.ASCII | re.IGNORECASE)
-COLON = re.compile(r"(?<![^&])([a-z_]+):")  # of an option without an equals sign
+COLON = re.compile(r"(?<![^&])([a-z_]+):")  # begins an option typed with a colon for the equals sign
 SCHEMA, TOOL, OBJECT, TEXT = BINDINGS = ("json_schema", "tool", "json_object", "text")  # from strict to loose
-SHUFFLE = "shuffle"  # permutes what prompts list, for every engine that answers
-PROMPTS = "prompts"  # a folder of a reader's own wordings, for every model
+SHUFFLE = "shuffle"  # option of every engine but a replay: permutes the options that prompts list
+PROMPTS = "prompts"  # option of every model: a folder of the user's own wordings
 SAMPLING = {
     "temperature": float,
     "top_p": float,
@@ -73,7 +74,7 @@ SAMPLING = {
 }
 SERVERS = {
     "top_k": int,
-    "enable_thinking": bool,  # of the chat template
+    "enable_thinking": bool,  # an argument of the chat template
     "extra_body": dict,
     "headers": dict,
     "query": dict,
@@ -81,10 +82,10 @@ SERVERS = {
     "preset": str,
 }
 RULES = {"seed": int, "certify": float, "reject": float, "judge": str, SHUFFLE: int}
-# Left out of the sampling in a cache key: they change no answer, or the key has their effect (address, messages).
+# Not in the sampling part of a cache key: they change no answer, or the key has their effect (address, messages).
 OF_THE_MACHINE = ("timeout", "patience", "threads", RUNTIME, "preset", PROMPTS)
-WAITING = ("timeout", "patience")  # how long an answer is waited for: no part of a run's identity and label
-OURS = {"model", "messages", "stream", "n", "response_format", "tools", "tool_choice"}  # no `extra_body` may hold them
+WAITING = ("timeout", "patience")  # how long to wait for an answer: not part of a run's identity and label
+OURS = {"model", "messages", "stream", "n", "response_format", "tools", "tool_choice"}  # not allowed in `extra_body`
 WORDS = {
     float: "a number",
     int: "a whole number",
@@ -95,27 +96,27 @@ WORDS = {
 
 
 class BadEngine(ValueError):
-    """An engine string that means nothing; the message names the part and what is allowed."""
+    """Invalid engine string; the message names the part and what is allowed."""
 
 
 @cache
 def presets() -> Mapping[str, Mapping[str, Any]]:
-    """Name -> facts about a kind of server: its address, options of the engine, and a profile."""
+    """Name -> settings for a kind of server: its address, engine options, and a profile."""
     return yaml12.load(Path(__file__).with_name("presets.yaml").read_text(encoding="utf-8"))
 
 
 def read_options(tail: str, allowed: Mapping[str, type]) -> dict[str, Any]:
     options: dict[str, Any] = {}
-    # Blank values are kept, so that `temperature=` is an error and not passed over.
+    # Blank values are parsed too, so that `temperature=` is an error and not ignored.
     for name, value in parse_qsl(tail, keep_blank_values=True):
         if name not in allowed:
             raise BadEngine(f"Unknown engine option {name!r}; this engine takes: {', '.join(allowed)}")
-        kind, read = allowed[name], None
+        kind, parsed = allowed[name], None
         with suppress(ValueError):
-            read = json.loads(value) if kind in (bool, dict) else kind(value)
-        if read == "" or not isinstance(read, kind) or (isinstance(read, float) and not isfinite(read)):
+            parsed = json.loads(value) if kind in (bool, dict) else kind(value)
+        if parsed == "" or not isinstance(parsed, kind) or (isinstance(parsed, float) and not isfinite(parsed)):
             raise BadEngine(f"Engine option {name}={value!r} is not {WORDS[kind]}")
-        options[name] = read
+        options[name] = parsed
     if tail and not options:
         raise BadEngine(f"Engine options {tail!r} are not of the form name=value joined by '&'")
     return options
@@ -124,14 +125,16 @@ def read_options(tail: str, allowed: Mapping[str, type]) -> dict[str, Any]:
 def server_options(tail: str) -> dict[str, Any]:
     """The options of a model behind an address, with its preset's. Raises BadEngine."""
     options = read_options(tail, SAMPLING | SERVERS)
-    for name, known in {"preset": [*presets()], "schema": ["off", *BINDINGS[:-1]]}.items() if options else ():
-        if (value := options.get(name, known[0])) not in known:
-            raise BadEngine(f"Engine option {name}={value} must be {' or '.join(known)}{hint(value, known)}")
+    for name, choices in {"preset": [*presets()], "schema": ["off", *BINDINGS[:-1]]}.items() if options else ():
+        if (value := options.get(name, choices[0])) not in choices:
+            raise BadEngine(f"Engine option {name}={value} must be {' or '.join(choices)}{hint(value, choices)}")
     preset = presets()[options["preset"]].get("options", {}) if "preset" in options else {}
     tables = {name: preset[name] | value for name, value in options.items() if name in preset}
-    options = preset | options | tables  # what is typed goes first, also inside of a table
-    if own := OURS & options.get("extra_body", {}).keys():
-        raise BadEngine(f"Engine option extra_body: {', '.join(sorted(own))} is the suite's own to send; leave it out")
+    options = preset | options | tables  # typed options override the preset's, also inside a table
+    if reserved := OURS & options.get("extra_body", {}).keys():
+        raise BadEngine(
+            f"Engine option extra_body: {', '.join(sorted(reserved))} is the suite's own to send; leave it out"
+        )
     for name, text in {**options.get("headers", {}), **options.get("query", {})}.items():
         if not isinstance(text, str):
             raise BadEngine(f"Engine options headers and query: {name} holds {text!r}, which is no text")
@@ -148,8 +151,8 @@ class Engine:
     """A parsed engine string.
 
     kind: "rules", "null", "replay", "local" or "endpoint". name: the model, the run folder, "rules", "oracle" or one of
-    NULLS. routes: operator, in small letters -> the engine that answers it instead; all other fields are of the one
-    that answers the rest.
+    NULLS. routes: operator, in lower case -> the engine that answers it instead. All other fields describe the
+    default engine, which answers the other operators.
     """
 
     text: str
@@ -160,24 +163,24 @@ class Engine:
     routes: Mapping[str, Engine] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """The whole string, from which `parse` makes the same engine."""
+        """The whole engine string; `parse` returns an equal engine."""
         return joined(self.text, {operator: other.text for operator, other in self.routes.items()})
 
     @property
     def identity(self) -> str:
-        """The string without what only says how long an answer is waited for."""
+        """The engine string without options that only set how long to wait."""
         head, _, tail = self.text.partition("?")
-        kept = [option for option in tail.split("&") if option.partition("=")[0] not in WAITING]
-        own = f"{head}?{'&'.join(kept)}" if any(kept) else head
-        return joined(own, {operator: other.identity for operator, other in self.routes.items()})
+        options = [option for option in tail.split("&") if option.partition("=")[0] not in WAITING]
+        default = f"{head}?{'&'.join(options)}" if any(options) else head
+        return joined(default, {operator: other.identity for operator, other in self.routes.items()})
 
     def of(self, operator: str) -> Engine:
-        """The one that answers an operator."""
+        """The engine that answers an operator."""
         return self.routes.get(operator.lower()) or replace(self, routes={})
 
     @property
     def parts(self) -> tuple[Engine, ...]:
-        """The one that answers the rest, then those that answer single operators."""
+        """The default engine, then those of single operators."""
         return replace(self, routes={}), *self.routes.values()
 
     @property
@@ -192,31 +195,31 @@ class Engine:
 
     @property
     def needs_rules(self) -> bool:
-        """Whether rules answer and no model does; in some worlds they read synthetic data alone."""
+        """Whether rules answer and no model does; in some worlds rules can only read synthetic data."""
         return self.by_rules and "rules" in self.kinds
 
     @property
     def label(self) -> str:
-        """What stands beside a number: the model's name for a local one, else the engine string; so for each part."""
-        # Recordings of llama.cpp, which was there first and alone, do not name it.
+        """The label of a number: for every part the model's name if it is a local model, else the engine string."""
+        # Recordings by llama.cpp, once the only runtime, do not name it.
         runtime = f", {OPENVINO}" if self.options.get(RUNTIME) == OPENVINO else ""
         shuffled = f", {SHUFFLE}={self.options[SHUFFLE]}" if SHUFFLE in self.options else ""
         prompts = f", {PROMPTS}={self.options[PROMPTS]}" if PROMPTS in self.options else ""
-        own = (
+        default = (
             f"{self.name} (local{runtime}{shuffled}{prompts})"
             if self.kind == "local"
             else replace(self, routes={}).identity
         )
-        return joined(own, {operator: other.label for operator, other in self.routes.items()})
+        return joined(default, {operator: other.label for operator, other in self.routes.items()})
 
     @property
     def noisy(self) -> bool:
-        """Whether answers, be it of one operator, are rules' with noise."""
+        """Whether any operator is answered by rules with noise."""
         return any(part.kind == "rules" and (part.keep < 1 or any(part.errors or ())) for part in self.parts)
 
     @property
     def errors(self) -> Errors | None:
-        """The two error rates of a Validate, where the string says any; also those of a Validate that is a program."""
+        """The two error rates of Validate, if the string states any; a Validate that is a program has them, too."""
         if "judge" in self.options:
             return judges.errors_of(self.options["judge"])
         if "certify" in self.options or "reject" in self.options:
@@ -224,92 +227,93 @@ class Engine:
         return None
 
     def kept(self, certifies: bool | None) -> float:
-        """The probability that rules' answer stays right. certifies: what a verdict says; None if it is no verdict."""
+        """The probability that a rule's answer stays right. certifies: its verdict; None if the answer is none."""
         if certifies is None or self.errors is None:
             return self.keep
         return 1 - (self.errors.reject if certifies else self.errors.certify)
 
     @property
     def evidence(self) -> str:
-        """What the engine's numbers are: "simulated" where noise or an oracle stands in for a model's skill."""
+        """Evidence of the numbers: "simulated" if noise or an oracle stands in for a model's skill, else "measured"."""
         return "simulated" if self.noisy or any(part.name == ORACLE for part in self.parts) else "measured"
 
     def with_others(self, others: Mapping[str, Engine]) -> Engine:
-        """The same with these for single operators, by name in small letters."""
+        """A copy with these engines for single operators. others: operator in lower case -> engine."""
         return replace(self, routes={**self.routes, **others}) if others else self
 
     def at(self, address: str) -> Engine:
-        """The same with the runtime of local models that their address names; one that names none is llama.cpp's."""
-        whole, others = split(address)
-        runtime = OPENVINO if f"/{OPENVINO}-" in whole else LLAMA
+        """A copy with the runtime of local models that the address names; by default llama.cpp."""
+        default, others = split(address)
+        runtime = OPENVINO if f"/{OPENVINO}-" in default else LLAMA
         options = {**self.options, RUNTIME: runtime} if self.kind == "local" else self.options
-        routes = {operator: other.at(others.get(operator, whole)) for operator, other in self.routes.items()}
+        routes = {operator: other.at(others.get(operator, default)) for operator, other in self.routes.items()}
         return replace(self, options=options, routes=routes)
 
     def among(self, operators: Collection[str]) -> Engine:
-        """The same in its shortest form, where only these operators ask: who answers none of them is left out."""
+        """The shortest equivalent if only these operators ask: engines that answer none of them are dropped."""
         answering = {operator: self.of(operator) for operator in operators}
-        rest = next((engine for operator, engine in answering.items() if operator not in self.routes), None)
-        rest = rest or next(iter(answering.values()), self.of(""))
-        return replace(rest, routes={name: engine for name, engine in answering.items() if engine != rest})
+        default = next((engine for operator, engine in answering.items() if operator not in self.routes), None)
+        default = default or next(iter(answering.values()), self.of(""))
+        return replace(default, routes={name: engine for name, engine in answering.items() if engine != default})
 
 
 def seeded(text: str, seed: int) -> str:
-    """The engine string with the seed of its draws; parts that draw nothing, or have a seed of their own, stay."""
-    whole, others = split(text)
+    """The engine string with a seed for its random parts; deterministic parts and those with a seed do not change."""
+    default, others = split(text)
 
-    def one(part: str) -> str:
+    def with_seed(part: str) -> str:
         engine = parse(part)
-        # Rules without noise draw nothing, and a model's seed is a sampling option of its server.
-        draws = engine.noisy or (engine.kind == NULL and engine.name == RANDOM)
-        seeds = draws and "seed" not in engine.options and seed
-        return f"{part}{'&' if '?' in part else '?'}seed={seed}" if seeds else part
+        # Rules without noise are deterministic, and a model's seed is a sampling option of its server.
+        is_random = engine.noisy or (engine.kind == NULL and engine.name == RANDOM)
+        needs_seed = is_random and "seed" not in engine.options and seed
+        return f"{part}{'&' if '?' in part else '?'}seed={seed}" if needs_seed else part
 
-    return joined(one(whole), {operator: one(part) for operator, part in others.items()})
+    return joined(with_seed(default), {operator: with_seed(part) for operator, part in others.items()})
 
 
 def routed(engine: str, others: Mapping[str, str], operators: Collection[str], who: str) -> Engine:
     """The engine with others for single operators, in its shortest form.
 
-    operators: those that ask, in small letters. who: asks them, for the message. Raises BadEngine.
+    operators: those that ask questions, in lower case. who: the method that they belong to, for the error message.
+    Raises BadEngine, also for an operator that asks no question.
     """
-    whole = with_others(engine, others)
-    for operator in whole.routes:
+    combined = with_others(engine, others)
+    for operator in combined.routes:
         if operator not in operators:
             known = ", ".join(operators) or "none that it names"
             raise BadEngine(
                 f"engines: {operator!r} is no operator of {who} that asks a question, as it is set up. "
                 f"Operators that do: {known}{hint(operator, operators)}"
             )
-    return whole.among(operators) if whole.routes else whole
+    return combined.among(operators) if combined.routes else combined
 
 
 def with_others(engine: str, others: Mapping[str, str]) -> Engine:
-    """The engine of a string, with those of other strings for single operators. Raises BadEngine."""
+    """Parse an engine string, and other strings for single operators. Raises BadEngine."""
     return parse(engine).with_others(_by_operator((name, _plain(name, text)) for name, text in others.items()))
 
 
 def parse(text: str) -> Engine:
-    """Read an engine string. Raises BadEngine naming the offending part."""
-    head, *rest = PART.split(text)
-    return _one(head).with_others(_by_operator(zip(rest[::2], rest[1::2], strict=True)))
+    """Parse an engine string. Raises BadEngine, which names the offending part."""
+    head, *pairs = PART.split(text)
+    return _one(head).with_others(_by_operator(zip(pairs[::2], pairs[1::2], strict=True)))
 
 
 def split(text: str) -> tuple[str, dict[str, str]]:
-    """What a string such as "rules, Verify: gpt-4o" says of all operators, and of single ones (in small letters)."""
-    head, *rest = PART.split(text)
-    return head, {name.lower(): part for name, part in zip(rest[::2], rest[1::2], strict=True)}
+    """Split a string such as "rules, Verify: gpt-4o" into its default part and {operator in lower case: its part}."""
+    head, *pairs = PART.split(text)
+    return head, {name.lower(): part for name, part in zip(pairs[::2], pairs[1::2], strict=True)}
 
 
 def joined(whole: str, others: Mapping[str, str]) -> str:
-    """The string that `split` takes apart; operators stand by name, as the papers write them."""
+    """The inverse of `split`; operators are sorted and capitalised, as in the papers."""
     return ", ".join([whole, *(f"{name.capitalize()}: {others[name]}" for name in sorted(others))])
 
 
 def said_of(text: str, operator: str) -> str:
-    """What such a string says of an operator."""
-    whole, others = split(text)
-    return others.get(operator.lower(), whole)
+    """The part of such a string that applies to an operator."""
+    default, others = split(text)
+    return others.get(operator.lower(), default)
 
 
 def _by_operator(parts: Iterable[tuple[str, str]]) -> dict[str, Engine]:
@@ -322,7 +326,7 @@ def _by_operator(parts: Iterable[tuple[str, str]]) -> dict[str, Engine]:
 
 
 def _plain(name: object, text: object) -> str:
-    """An engine string from a user's mapping of operators."""
+    """Validate one entry of a user's operator -> engine mapping; returns the engine string. Raises BadEngine."""
     if not isinstance(name, str) or not name.isidentifier() or not isinstance(text, str) or PART.search(text):
         raise BadEngine(f"engines: {name!r}: {text!r} is no operator with an engine, such as 'verify': 'rules@0.9'")
     return text
@@ -340,7 +344,7 @@ def _one(text: str) -> Engine:
         return _local(text, head, tail)
     if head.startswith("replay:"):
         run = head.removeprefix("replay:")
-        if not run or tail:  # the recording's own engine has the options: others would miss all of its requests
+        if not run or tail:  # its engine is that of the recording: with other options no request would match
             raise BadEngine(f"Engine {text!r}: write 'replay:' and the folder of a run, without options")
         return Engine(text, "replay", run)
     if head.partition("@")[0] in ("rules", ORACLE):
@@ -348,20 +352,20 @@ def _one(text: str) -> Engine:
     if head in NULLS:
         allowed = {SHUFFLE: int, "seed": int} if head == RANDOM else {SHUFFLE: int}
         return Engine(text, NULL, head, options=read_options(tail, allowed))
-    # A model may have any name, but one that is nearly a word of ours is a slip, and would wait for a server.
-    if slip := hint(re.split(r"\W", head)[0], OFFLINE, nearness=0.8):
+    # A model may have any name, but a near match of our own engines is a typo, and would wait for a server.
+    if guess := hint(re.split(r"\W", head)[0], OFFLINE, nearness=0.8):
         raise BadEngine(
-            f"Engine {text!r} is no engine{slip} They are typed: rules, rules@0.7, first, last, random, replay:NAME, "
+            f"Engine {text!r} is no engine{guess} They are typed: rules, rules@0.7, first, last, random, replay:NAME, "
             "local, local:NAME"
         )
     return Engine(text, "endpoint", head, options=server_options(tail))
 
 
 def _rules(text: str, head: str, tail: str) -> Engine:
-    options, (name, at, given) = read_options(tail, RULES), head.partition("@")
-    keep = -1.0 if at else 1.0
+    options, (name, mark, probability) = read_options(tail, RULES), head.partition("@")
+    keep = -1.0 if mark else 1.0
     with suppress(ValueError):
-        keep = float(given)
+        keep = float(probability)
     if not 0.0 <= keep <= 1.0:  # NaN, which float() reads, fails this as well
         raise BadEngine(f"Engine {head!r}: after '{name}@' comes a probability between 0 and 1, such as {name}@0.7")
     for rate in ("certify", "reject"):

@@ -1,13 +1,13 @@
 """The `local` engine: a small model on this machine's CPU, in this process, behind the same client as any endpoint.
 
-OpenVINO (the package openvino-genai) answers up to AT_ONCE questions together: each token that is written reads all
-weights once, for however many questions, so eight together are written three times as fast as one after the other.
-Reading gains nothing. Its weights are Q8_0, made once of the pinned file (lab/machine/conversion.py). It samples from
-all tokens unless `top_p` is given.
-What prompts begin with alike is read once, which moves probabilities in their last digits: a sampled answer, more
-easily than one at temperature 0, can depend on what was asked before. The same questions in the same order get the same
-answers; which questions are answered together can move them, too.
-Keys and recordings hold, in place of an address, the sha256 of the pinned file, OpenVINO's version and the form of the
+OpenVINO (the package openvino-genai) answers up to AT_ONCE questions in a batch: generating a token reads all weights
+once, whatever the number of questions, so a batch of eight is generated three times as fast as one after the other.
+Reading prompts gains nothing. The weights are Q8_0, converted once from the pinned file (lab/machine/conversion.py).
+It samples from all tokens unless `top_p` is given.
+A common prefix of prompts is read once, which changes the last digits of probabilities: an answer can depend on what
+was asked before, a sampled one more easily than one at temperature 0. The same questions in the same order get the same
+answers; which questions share a batch can change them, too.
+In place of an address, keys and recordings hold the sha256 of the pinned file, OpenVINO's version and the format of the
 weights, so that they are the same on every machine.
 """
 
@@ -46,19 +46,19 @@ ELSEWHERE = (
     "Or run a server of your own, such as llama.cpp's llama-server or Ollama, and take its model's name as the engine, "
     "after: export OPENAI_BASE_URL=http://localhost:8080/v1"
 )
-MOST_THREADS = 2  # without the option `threads`: more were not measured
-TIMES_THE_FILE = 2.2  # memory that a loaded model takes, as a multiple of its weights' file; measured: 2.0
+MOST_THREADS = 2  # default of the option `threads`; more were not measured
+TIMES_THE_FILE = 2.2  # memory of a loaded model, as a multiple of its weights' file; measured: 2.0
 SEEDS = 2**31
-AT_ONCE = 8  # questions; with more, little is gained on two cores
-# Seconds before each token of several questions: a step of the library holds Python's lock, and who will ask next
-# needs it a few times, to keep the last answer and to make the next question.
+AT_ONCE = 8  # questions in a batch; more gain little on two cores
+# Seconds of sleep before each token of a batch: a step of the library holds the GIL, and threads that ask need it a few
+# times, to store the last answer and to make the next question.
 YIELD = 0.005
-# Prompt-lookup decoding: so many tokens are guessed from the prompt and the answer so far, and checked in one go.
-# Answers that repeat their prompt, such as states and plans, come several times as fast; the text stays the same.
+# Prompt-lookup decoding: this many tokens are guessed from the prompt and the answer so far, and checked in one step.
+# Answers that repeat their prompt, such as states and plans, are several times as fast; the text stays the same.
 GUESSED_ALONE, GUESSED_TOGETHER = 8, 5
-NGRAM = 3  # tokens that have to agree before what follows them is guessed
-ALIVE = 1.0  # seconds after which who waits looks whether somebody answers still
-LONGEST = 8192  # tokens; the tokenizer that OpenVINO makes of a GGUF file drops what comes after
+NGRAM = 3  # tokens that must match before the following ones are guessed
+ALIVE = 1.0  # seconds between two checks that the serving thread still runs
+LONGEST = 8192  # tokens; the tokenizer that OpenVINO makes from a GGUF file drops the rest
 
 
 class MissingLocal(Unavailable):
@@ -66,34 +66,34 @@ class MissingLocal(Unavailable):
 
 
 class Serving(NamedTuple):
-    """What a model is loaded with. context: tokens. threads: of the computation."""
+    """The settings with which a model is loaded. context: tokens. threads: for the computation."""
 
     model: str
     context: int
     threads: int
 
 
-_loaded: dict[tuple[int, Serving], Loaded] = {}  # by process, too: a fork has none of its parent's threads
+_loaded: dict[tuple[int, Serving], Loaded] = {}  # by process id, too: a fork has none of its parent's threads
 _starting = threading.Lock()
 
 
 def connect(engine: Engine, **settings: Any) -> Endpoint:
-    """The model that the engine names; it is loaded when it is first asked.
+    """The model that the engine names; it is loaded at the first question.
 
-    settings: `cache`, as for any endpoint. Raises ValueError, BadEngine for a model that answers nothing,
-    MissingLocal.
+    settings: `cache`, as for any endpoint. Raises ValueError for an unknown model, BadEngine for one that does not
+    answer prompts, MissingLocal.
     """
     model = weights.named(engine.name)
     if model.use != "answers":
-        able = ", ".join(f"local:{name}" for name, other in weights.known().items() if other.use == "answers")
-        raise BadEngine(f"Engine {engine.text!r}: {engine.name} is for {model.use}; models that answer: {able}")
+        usable = ", ".join(f"local:{name}" for name, other in weights.known().items() if other.use == "answers")
+        raise BadEngine(f"Engine {engine.text!r}: {engine.name} is for {model.use}; models that answer: {usable}")
     if why := unfit(engine):
         raise MissingLocal(f"Engine {engine.text!r} cannot answer here: {why}. {ELSEWHERE}")
-    lacking = [] if find_spec(MODULE) else [f"the package {PACKAGE}"]
-    lacking += [] if model.present else [f"the model {model.name} (looked for in {weights.folder()})"]
-    if lacking:
+    missing = [] if find_spec(MODULE) else [f"the package {PACKAGE}"]
+    missing += [] if model.present else [f"the model {model.name} (looked for in {weights.folder()})"]
+    if missing:
         raise MissingLocal(
-            f"The engine local lacks {' and '.join(lacking)}. These two lines add what it needs:\n"
+            f"The engine local lacks {' and '.join(missing)}. These two lines add what it needs:\n"
             f"    {INSTALL}\n    python -m lab model get {model.name}\n{ELSEWHERE}"
         )
     (sha256,) = model.files.values()
@@ -104,7 +104,7 @@ def connect(engine: Engine, **settings: Any) -> Endpoint:
 
 
 def get(name: str, report: weights.Report) -> Path:
-    """Fetch a model as `weights.get` does, and convert it where it can answer. Raises NotConverted, too."""
+    """Download a model as `weights.get` does; convert it if it can answer here. Raises NotConverted, too."""
     path, model = weights.get(name, report), weights.named(name)
     if model.use == "answers" and find_spec(MODULE) and not unfit(parse(f"local:{name}")):
         conversion.converted(model, report)
@@ -112,7 +112,7 @@ def get(name: str, report: weights.Report) -> Path:
 
 
 def unfit(engine: Engine) -> str:
-    """Why the engine cannot answer on this machine, whatever is installed; "" where nothing speaks against it."""
+    """Why the engine cannot answer on this machine, whatever is installed; "" if there is no reason."""
     if engine.options.get(RUNTIME) == LLAMA:
         return f"{RUNTIME}={LLAMA} is of recordings alone, and local models are now run by OpenVINO"
     if (context := engine.options["context"]) > LONGEST:
@@ -121,7 +121,7 @@ def unfit(engine: Engine) -> str:
 
 
 def unsupported() -> str:
-    """Why OpenVINO does not run on this machine, "" where nothing speaks against it."""
+    """Why OpenVINO does not run on this machine; "" if there is no reason."""
     system, machine = platform.system(), platform.machine()
     if system != "Linux" and machine != "arm64":
         return f"OpenVINO is set up for Linux and for arm64, and this is {system} on {machine}"
@@ -133,7 +133,7 @@ def unsupported() -> str:
 
 
 def default_threads() -> int:
-    """As many as there are cores for this process, and at most MOST_THREADS."""
+    """The number of cores that this process may use, at most MOST_THREADS."""
     return min(MOST_THREADS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
@@ -148,7 +148,7 @@ def loaded(serving: Serving) -> Loaded:
 
 @atexit.register
 def stop() -> None:
-    """Unload this process's models; backbones made before are of no more use."""
+    """Unload this process's models; existing backbones cannot be used any more."""
     with _starting:
         for key in list(_loaded):
             if key[0] == os.getpid():
@@ -156,7 +156,7 @@ def stop() -> None:
 
 
 def _forget() -> None:
-    """In a forked child: a lock that a parent's thread held would stay locked."""
+    """Replace the lock in a forked child: one that a thread of the parent held would stay locked."""
     global _starting
     _starting = threading.Lock()
 
@@ -164,7 +164,7 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
-# What to do about an error of loading, by its type; the first that fits.
+# What to do about an error of loading, by its type; the first match counts.
 REMEDIES: Mapping[type[Exception], str] = {
     weights.WrongHash: "Remove the file, then: python -m lab model get {model}",
     NotConverted: ELSEWHERE,
@@ -192,7 +192,7 @@ def _start(serving: Serving) -> Loaded:
 
 
 def free_memory() -> int | None:
-    """Bytes that this process may still take, also within a container's limit; None where the system does not say."""
+    """Bytes that this process may still allocate, within a container's limit; None if the system does not say."""
     try:
         free = int(re.findall(r"MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text())[0]) * 1024
     except (OSError, IndexError):
@@ -200,7 +200,7 @@ def free_memory() -> int | None:
     container = Path("/sys/fs/cgroup")
     try:
         limit, used = (int((container / f"memory.{name}").read_text()) for name in ("max", "current"))
-        # What was read of files counts as used, and is given up when memory is short.
+        # The file cache counts as used, but is freed when memory is short.
         cached = sum(map(int, re.findall(r"^(?:in)?active_file (\d+)", (container / "memory.stat").read_text(), re.M)))
     except (OSError, ValueError):  # no container, or "max": no limit
         return free
@@ -208,7 +208,7 @@ def free_memory() -> int | None:
 
 
 class Job(NamedTuple):
-    """A question under way. read: its tokens. stopped: nobody waits for the answer any more."""
+    """A question that is being answered. read: its tokens. stopped: set when nobody waits for the answer any more."""
 
     read: Any
     config: Any
@@ -217,7 +217,7 @@ class Job(NamedTuple):
 
 
 class Loaded:
-    """A loaded model that takes chat-completion requests. Thread-safe: what is asked together is answered together."""
+    """A loaded model that answers chat-completion requests. Thread-safe: concurrent questions share a batch."""
 
     def __init__(self, folder: Path, context: int, threads: int) -> None:
         import openvino_genai
@@ -228,23 +228,25 @@ class Loaded:
         self._tokenizer = self._pipe.get_tokenizer()
         self._ends = set(json.loads((folder / conversion.RECORD).read_text())["ends"])
         self._asked: SimpleQueue[Job | None] = SimpleQueue()
-        # A thread of its own, while Ctrl-C still gets through.
+        # In a thread of its own, so that Ctrl-C still works.
         self._thread = threading.Thread(target=self._serve, name="openvino", daemon=True)
         self._thread.start()
 
     def chat(self, request: Mapping[str, Any], seconds: float) -> bytes:
-        """A chat completion, as JSON. Raises TimeoutError, SchemaNotTaken, EndpointError for too long a prompt, and
-        EndpointUnavailable where the library could not be opened again after a fault.
+        """A chat completion, as JSON.
+
+        Raises TimeoutError, SchemaNotTaken, and EndpointError for a prompt that is too long.
+        Raises EndpointUnavailable if the library could not be opened again after a fault.
         """
         text = self._tokenizer.apply_chat_template(list(request["messages"]), add_generation_prompt=True)
-        read = self._tokenizer.encode(text, add_special_tokens=False).input_ids
-        tokens = read.shape[1]
+        input_ids = self._tokenizer.encode(text, add_special_tokens=False).input_ids
+        tokens = input_ids.shape[1]
         if tokens >= self._context:
             raise EndpointError(
                 f"The prompt takes {tokens:,} tokens or more and the engine has context={self._context}; state a "
                 f"larger one in the engine string (…?context=N), {LONGEST} at most"
             )
-        job = Job(read, self._settings(request, self._context - tokens), Future(), threading.Event())
+        job = Job(input_ids, self._settings(request, self._context - tokens), Future(), threading.Event())
         self._asked.put(job)
         try:
             result = self._waited(job, time.monotonic() + seconds)
@@ -255,16 +257,16 @@ class Loaded:
                 raise SchemaNotTaken(str(error)) from None
             raise EndpointError(f"OpenVINO could not answer: {error}") from None
         except BaseException:
-            job.stopped.set()  # Ctrl-C, or too late: it ends at the next token
+            job.stopped.set()  # Ctrl-C or timeout: generation ends at the next token
             raise
-        cut = result.finish_reason == self._genai.GenerationFinishReason.LENGTH
+        truncated = result.finish_reason == self._genai.GenerationFinishReason.LENGTH
         counts = {"prompt_tokens": tokens, "completion_tokens": len(result.generated_ids)}
         content = self._tokenizer.decode(list(result.generated_ids))
-        choice = {"message": {"content": content}, "finish_reason": "length" if cut else "stop"}
+        choice = {"message": {"content": content}, "finish_reason": "length" if truncated else "stop"}
         return json.dumps({"choices": [choice], "usage": counts}).encode()
 
     def close(self) -> None:
-        """Give the memory back, when the questions under way are answered."""
+        """Free the memory when the current questions are answered."""
         self._asked.put(None)
         if self._thread is not threading.current_thread():
             self._thread.join()
@@ -275,32 +277,32 @@ class Loaded:
                 return job.answer.result(max(0.0, min(ALIVE, until - time.monotonic())))
             if time.monotonic() >= until:
                 raise TimeoutError
-        if job.answer.done():  # just before the end
+        if job.answer.done():  # answered just before the thread ended
             return job.answer.result()
         raise EndpointUnavailable("OpenVINO ended in this process, as told above; start the process anew to go on")
 
     def _opened(self) -> Any:
         scheduler = self._genai.SchedulerConfig()
         scheduler.enable_prefix_caching, scheduler.max_num_seqs = True, AT_ONCE
-        scheduler.max_num_batched_tokens = LONGEST  # a prompt is read in one go
-        # f32: on processors that have bf16 the default would answer otherwise than on others.
+        scheduler.max_num_batched_tokens = LONGEST  # a prompt is read in one step
+        # f32: the default is bf16 on processors that have it, which would change answers.
         settings = {
             "INFERENCE_NUM_THREADS": self._threads, "INFERENCE_PRECISION_HINT": "f32", "prompt_lookup": True
         }  # fmt: skip
         return self._genai.ContinuousBatchingPipeline(str(self._folder), scheduler, "CPU", settings)
 
     def _serve(self) -> None:
-        """Answer what is asked, a token of each question at a time, until closed."""
+        """Answer questions, one token of each at a time, until closed."""
         live: list[tuple[Job, Any]] = []
         suspects: list[Job] = []
-        numbers, closed = count(), False
+        ids, closed = count(), False
         while live or suspects or not closed:
-            asked = self._taken(wait=not (live or suspects)) if not (closed or suspects) else []
-            closed = closed or None in asked
-            for job in [suspects.pop()] if suspects and not live else filter(None, asked):
-                job.config.num_assistant_tokens = GUESSED_TOGETHER if live or len(asked) > 1 else GUESSED_ALONE
+            jobs = self._taken(wait=not (live or suspects)) if not (closed or suspects) else []
+            closed = closed or None in jobs
+            for job in [suspects.pop()] if suspects and not live else filter(None, jobs):
+                job.config.num_assistant_tokens = GUESSED_TOGETHER if live or len(jobs) > 1 else GUESSED_ALONE
                 try:
-                    live.append((job, self._pipe.add_request(next(numbers), job.read, job.config)))
+                    live.append((job, self._pipe.add_request(next(ids), job.read, job.config)))
                 except RuntimeError as error:
                     job.answer.set_exception(error)
             if len(live) > 1:
@@ -309,12 +311,12 @@ class Loaded:
                 if live:
                     self._pipe.step()
             except RuntimeError as error:
-                # A schema that is no good is found here, for all questions at once; each is then asked alone.
+                # An invalid schema fails here, for the whole batch; each question is then asked alone.
                 if len(live) == 1:
                     live[0][0].answer.set_exception(error)
                 else:
                     suspects = [job for job, _ in live]
-                live, self._pipe = [], None  # no further step would do
+                live, self._pipe = [], None  # the pipeline cannot be used after an error
                 self._pipe = self._opened()
             for job, handle in live:
                 if job.stopped.is_set():
@@ -325,7 +327,7 @@ class Loaded:
         self._pipe = None
 
     def _taken(self, wait: bool) -> list[Job | None]:
-        """The questions that wait, None for the end. wait: for the first one."""
+        """The waiting questions; None means: close. wait: block until there is one."""
         jobs = [self._asked.get()] if wait else []
         while not self._asked.empty():
             jobs.append(self._asked.get())
@@ -335,7 +337,7 @@ class Loaded:
         config = self._genai.GenerationConfig()
         limit = request.get("max_completion_tokens") or request.get("max_tokens") or room
         config.max_new_tokens = min(limit, room)
-        config.apply_chat_template = False  # it is applied already, to count the tokens
+        config.apply_chat_template = False  # already applied, to count the tokens
         config.stop_token_ids = self._ends
         config.max_ngram_size = NGRAM
         if request.get("temperature", 1.0) > 0:

@@ -1,11 +1,12 @@
-"""Null models: the engines `first`, `last` and `random`, which read nothing but what may be answered.
+"""Null models: the engines `first`, `last` and `random`, which look at nothing but the possible answers.
 
-They show what a method's structure achieves when nobody thinks: a real model that scores no more has shown no skill.
-No request is made and no rule is called, so their numbers are measured, and stand in for nobody's.
+They show what a method's structure achieves without any skill: a real model that scores no higher has shown none.
+No request is made and no rule is called, so their numbers are measured; they stand in for no model.
 
 An answer follows from the prompt's schema, narrowed to its fields, and from the options that the prompt lists. `first`
 takes the first option, the lowest number and true; `last` the last option, the highest number and false; `random`
-draws. Where several may be named, as many different ones are as are allowed. A text beside, such as a reason, is empty.
+takes a random one. If several options may be named, the answer names as many different ones as are allowed. Other texts
+of the answer, such as a reason, are empty.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ Schema = Mapping[str, Any]
 
 
 class NoChoice(Unavailable, LookupError):
-    """A null model was asked a prompt whose answer is none of a list. Stops the run: no task was failed by it."""
+    """A null model was asked a prompt without options to choose from. Stops the run; no task counts as failed."""
 
 
 class Null:
-    """Answers any prompt whose answer is one of a list, or several of one; see this module."""
+    """Answers any prompt whose answer is one option of a list, or several; see this module."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises NoChoice for a prompt that asks for a text, ValueError for unknown fields."""
-        seen = shuffled(prompt, prompt.fill(**fields), self.engine)
-        value = _answered(prompt, seen.fields, _Pick(self.engine, prompt, seen.fields, sample))
-        return Answer(seen.restored(value), Call(prompt.operator, prompt.name, "null"), text=seen.as_shown(value))
+        """Choose an answer. Raises NoChoice for a prompt that asks for a text, ValueError for unknown fields."""
+        view = shuffled(prompt, prompt.fill(**fields), self.engine)
+        value = _answered(prompt, view.fields, _Pick(self.engine, prompt, view.fields, sample))
+        return Answer(view.restored(value), Call(prompt.operator, prompt.name, "null"), text=view.as_shown(value))
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which a recording keeps the answer."""
@@ -48,24 +49,24 @@ class Null:
 
 
 class _Pick:
-    """How one question is answered: `several` takes options as the engine does."""
+    """Chooses the options that answer one question, as the engine does."""
 
     def __init__(self, engine: Engine, prompt: Prompt, fields: Fields, sample: int) -> None:
         self._name = engine.name
-        # Of the question alone, so that it gets the same answer in any order and process.
-        asked = [engine.options.get("seed", 0), prompt.name, fields.model_dump(mode="json"), sample]
-        self._draw = Random(key_of(asked)) if engine.name not in (FIRST, LAST) else Random(0)
+        # Seeded by the question alone, so that it gets the same answer in any order and process.
+        question = [engine.options.get("seed", 0), prompt.name, fields.model_dump(mode="json"), sample]
+        self._draw = Random(key_of(question)) if engine.name not in (FIRST, LAST) else Random(0)
 
     def several(self, options: Sequence[Any], count: int) -> list[Any]:
-        """So many different options; all of them, some twice, where there are fewer."""
-        most = min(count, len(options))
+        """`count` different options; if there are fewer, all of them, some repeatedly."""
+        available = min(count, len(options))
         if self._name == FIRST:
-            chosen = list(options[:most])
+            chosen = list(options[:available])
         elif self._name == LAST:
-            chosen = list(options[::-1][:most])
+            chosen = list(options[::-1][:available])
         else:
-            chosen = self._draw.sample(options, most)
-        return [chosen[index % most] for index in range(count)] if most else []
+            chosen = self._draw.sample(options, available)
+        return [chosen[index % available] for index in range(count)] if available else []
 
 
 def _answered(prompt: Prompt, fields: Fields, pick: _Pick) -> AnswerModel:
@@ -74,30 +75,30 @@ def _answered(prompt: Prompt, fields: Fields, pick: _Pick) -> AnswerModel:
     kind: Any = form(fields) if form else prompt.narrowed(fields).answer
     if listing is None and prompt.free:
         raise _no_choice(prompt, "it asks for free text")
-    # Field of the answer -> what it can name, in the order in which that is shown.
-    named = {listing.answer: list(dict.fromkeys(listing.names(listing.options(fields))))} if listing else {}
+    # Field of the answer -> the options that it can name, in the order in which they are displayed.
+    nameable = {listing.answer: list(dict.fromkeys(listing.names(listing.options(fields))))} if listing else {}
     try:
-        value = kind.model_validate(_values(prompt, kind.model_json_schema(), named, pick))
+        value = kind.model_validate(_values(prompt, kind.model_json_schema(), nameable, pick))
     except ValidationError as error:
         raise _no_choice(prompt, f"what it would say is refused ({faults(error)})") from None
     return FreeText(text=value.as_text()) if form else value
 
 
 def _values(prompt: Prompt, schema: Schema, named: Mapping[str, Sequence[Any]], pick: _Pick) -> dict[str, Any]:
-    known, values, chosen = schema.get("$defs", {}), dict[str, Any](), False
+    definitions, values, chosen = schema.get("$defs", {}), dict[str, Any](), False
     for name, part in schema["properties"].items():
         options = named.get(name)
-        if (part := _resolved(part, known)).get("type") == "array":
-            listed = options if options is not None else _allowed(part["items"], known)
+        if (part := _resolved(part, definitions)).get("type") == "array":
+            listed = options if options is not None else _allowed(part["items"], definitions)
             least = part.get("minItems", 0)
             if listed is None and least:
                 raise _no_choice(prompt, f"{name!r} is a list of what can be anything")
             chosen |= listed is not None
-            # As many as may be named, as a list that may be longer than any answer names one.
+            # The largest number allowed; without a maximum, the smallest, but at least one.
             count = part.get("maxItems", max(least, 1))
             values[name] = pick.several(listed, max(least, min(count, len(listed)))) if listed is not None else []
             continue
-        allowed = options if options is not None else _allowed(part, known)
+        allowed = options if options is not None else _allowed(part, definitions)
         chosen |= allowed is not None
         if allowed is None and part.get("type") != "string":
             raise _no_choice(prompt, f"{name!r} can be anything")
@@ -108,7 +109,7 @@ def _values(prompt: Prompt, schema: Schema, named: Mapping[str, Sequence[Any]], 
 
 
 def _allowed(schema: Schema, known: Mapping[str, Schema]) -> Sequence[Any] | None:
-    """The values that a schema allows, in their order; None where it does not list or bound them."""
+    """The values that a schema allows, in their order; None if it does not list or bound them."""
     schema = _resolved(schema, known)
     if "enum" in schema:
         return list(schema["enum"])

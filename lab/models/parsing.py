@@ -1,10 +1,10 @@
-"""Parsing: a server's body becomes a reply, and its text a typed answer, or why it is none.
+"""Parsing: a server's response body becomes a reply, and the reply's text a typed answer or an error.
 
-Servers differ in where they put an answer and in how they say that there is none: all become one form first. The text
-is read as strict JSON, else as JSON in another layout: fences, prose and thoughts around the object, the kind of its
-quotes, a last comma, Python's words. The text in brackets is split into tokens, each token is written as JSON has it,
-and a strict parser reads the result. So every text and number of an answer stands whole in what the model wrote; values
-are never guessed.
+Servers differ in where they put an answer and in how they report that there is none; all are first converted to one
+form. The text is parsed as strict JSON, else as JSON in another layout: fences, prose and thoughts around the object,
+other quotes, a trailing comma, Python's literals. The bracketed text is split into tokens, each token is rewritten as
+JSON, and a strict parser reads the result. So every string and number of an answer occurs in full in what the model
+wrote; values are never guessed.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from lab.models.backbone import MalformedAnswer
 from lab.models.client import LONGEST_QUOTE, BadBody, Kind, NotThisApi, body_json
 from lab.models.prompts import AnswerModel, Prompt, faults
 
-# By finish reason, in lower case; any other one ends an answer.
+# By finish reason, in lower case; any other reason means a complete answer.
 KINDS = dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), Kind.TRUNCATED) | dict.fromkeys(
     ("content_filter", "refusal", "safety", "recitation", "prohibited_content", "blocklist", "spii", "sensitive"),
     Kind.REFUSAL,
 )
 BROKE_OFF = ("error", "abort", "aborted", "cancelled", "network_error", "insufficient_system_resource")
-TEXTS = ("text", "output_text")  # types of a message's parts
+TEXTS = ("text", "output_text")  # types of the parts of a message that hold its text
 PARTS = (*TEXTS, "thinking", "reasoning", "redacted_thinking", "refusal")
 OVERLOADED = re.compile(
     r"overload|rate.?limit|too many requests|exhausted|capacity|busy|unavailable|loading|timed? ?out|try again"
     r"|server.?error|internal.?error",
     re.IGNORECASE,
 )
-LONGEST_NAME = 100  # characters of a model's name, or of a fingerprint
-MOST_TOKENS = 10**8  # of an answer or its prompt; a count beyond it is none
+LONGEST_NAME = 100  # characters of a model's name or fingerprint that are stored
+MOST_TOKENS = 10**8  # of an answer or its prompt; a larger count is not believed
 
 
 class RefusedAnswer(MalformedAnswer):
@@ -46,10 +46,10 @@ class RefusedAnswer(MalformedAnswer):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One completion. form: JSON beside its text, as arguments of tools. schema: the request had the JSON schema.
+    """One completion. form: JSON outside its text, such as tool arguments. schema: the request had the JSON schema.
 
-    counted: the server reported token counts. kind: ANSWER, REFUSAL or TRUNCATED. called: the model gave the answer to
-    a tool. model, fingerprint: those that it states.
+    counted: the server reported token counts. kind: ANSWER, REFUSAL or TRUNCATED. called: the model answered by a tool
+    call. model, fingerprint: as the body states them.
     """
 
     text: str
@@ -69,10 +69,10 @@ class Reply:
 
 
 def reply_in(body: bytes) -> Reply:
-    """The reply in a server's body.
+    """Parse the reply in a server's body.
 
-    Raises BadBody if the server did not finish it, NotThisApi if it is no chat completion, and the SDK's error for one
-    that came with status 200.
+    Raises BadBody if the server did not finish it.
+    Raises NotThisApi if it is no chat completion, the SDK's error if it is an error that came with status 200.
     """
     match completion := _completion(body):
         case {"choices": [{**choice}, *_], **more} if not (more.get("error") or choice.get("error")):
@@ -90,12 +90,12 @@ def reply_in(body: bytes) -> Reply:
     if text is None:
         raise error_in(completion, body)
     form = _form(message, thoughts=not text)
-    # Without lone surrogates, which could not be shown to the model again.
+    # Lone surrogates are replaced, since they could not be sent back to the model.
     text, form = (part.encode("utf-8", "replace").decode() for part in (text, form))
     kind = Kind.REFUSAL if refused else kind
     counts = _counts(more.get("usage"))
-    stated = [more.get(name) for name in ("model", "system_fingerprint")]
-    model, fingerprint = (redact(name)[:LONGEST_NAME] if isinstance(name, str) else "" for name in stated)
+    names = [more.get(name) for name in ("model", "system_fingerprint")]
+    model, fingerprint = (redact(name)[:LONGEST_NAME] if isinstance(name, str) else "" for name in names)
     return Reply(
         text or form, *(counts or (0, 0)), counted=counts is not None, kind=kind, form=form if text else "",
         called=bool(form and (message.get("tool_calls") or message.get("function_call"))), model=model,
@@ -104,23 +104,23 @@ def reply_in(body: bytes) -> Reply:
 
 
 def error_in(whole: Any, body: bytes) -> Exception:
-    """What to raise for a body that has no answer: the SDK's error for the status that it states or means, NotThisApi.
+    """The error for a body without an answer: the SDK's for a status that it states or implies, else NotThisApi.
 
-    whole: what the body holds. A 429 or 503 that came with status 200 is as passing as any other.
+    whole: the parsed body. A 429 or 503 in a body with status 200 is as temporary as any other.
     """
     import openai
 
     match whole:
         case {"error": error} | {"choices": [{"error": error}, *_]} if error:
-            unknown = 400
+            default_status = 400
         case _:
-            error, unknown = whole, 0
+            error, default_status = whole, 0
     fields = error if isinstance(error, dict) else {"message": error}
     values = [fields.get(name) for name in ("code", "status", "status_code", "type", "message", "detail")]
-    stated = [str(value) if isinstance(value, str | int) else "" for value in values]
-    quote = body[: 4 * LONGEST_QUOTE].decode(errors="replace")  # redacted, and cut, where it is shown
-    status = next((int(code) for code in stated[:3] if re.fullmatch("[45][0-9][0-9]", code)), 0)
-    status = status or (503 if OVERLOADED.search(" ".join(stated)) else unknown)
+    texts = [str(value) if isinstance(value, str | int) else "" for value in values]
+    quote = body[: 4 * LONGEST_QUOTE].decode(errors="replace")  # redacted and truncated where it is displayed
+    status = next((int(code) for code in texts[:3] if re.fullmatch("[45][0-9][0-9]", code)), 0)
+    status = status or (503 if OVERLOADED.search(" ".join(texts)) else default_status)
     if not status:
         return NotThisApi(f"no answer of a model: {quote}")
     response: Any = SimpleNamespace(status_code=status, request=None, headers={})
@@ -128,7 +128,7 @@ def error_in(whole: Any, body: bytes) -> Exception:
 
 
 def _completion(body: bytes) -> Any:
-    """What a body holds, also where it came as a stream of events that nobody asked for. Raises BadBody."""
+    """Parse a body, also an event stream, which some servers send unasked. Raises BadBody."""
     text = body.strip()
     if not re.match(rb"(?:data|event|id|retry)?:", text):
         return body_json(text.removesuffix(b"[DONE]").rstrip().removesuffix(b"data:"))
@@ -139,7 +139,7 @@ def _completion(body: bytes) -> Any:
                 parts = {name: part for name, part in delta.items() if name in message and isinstance(part, str)}
                 message |= {name: message[name] + part for name, part in parts.items()}
                 finish = choice.get("finish_reason") or finish
-            case {"choices": [_, *_]} | {"error": _}:  # a whole completion, and not its chunks
+            case {"choices": [_, *_]} | {"error": _}:  # a complete answer or an error, instead of chunks
                 return event
         usage = event.get("usage") or usage
     if finish is None and not text.endswith(b"[DONE]"):
@@ -148,7 +148,7 @@ def _completion(body: bytes) -> Any:
 
 
 def _text(message: Any) -> tuple[str | None, bool]:
-    """The text of a message without thoughts, "" for blanks, None if it is no message; and whether it is a refusal."""
+    """The text of a message without thoughts ("" if blank, None if it is no message), and whether it is a refusal."""
     match message:
         case {"content": [*parts]} if all(
             isinstance(part, dict) and part.get("type") in PARTS and isinstance(part.get("text", ""), str)
@@ -162,9 +162,9 @@ def _text(message: Any) -> tuple[str | None, bool]:
 
 
 def _form(message: Mapping[str, Any], thoughts: bool) -> str:
-    """JSON beside the text: arguments of tools, else thoughts that are one JSON object and no more, where these count.
+    """JSON outside the text: tool arguments; else, if `thoughts`, thoughts that are one JSON object and nothing else.
 
-    Servers that part thoughts from answers take an answer for thoughts where a schema kept the model from thinking.
+    Servers that separate thoughts from answers mistake an answer for thoughts if a schema kept the model from thinking.
     """
     calls = message.get("tool_calls")
     functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
@@ -186,7 +186,7 @@ def _is_object(text: Any) -> bool:
 
 
 def _counts(usage: Any) -> tuple[int, int] | None:
-    """Tokens in and out; None where the server does not count them, or writes what is no count."""
+    """(tokens in, tokens out); None if the server does not count them, or reports an impossible count."""
     match usage:
         case {"prompt_tokens": int(tokens_in), "completion_tokens": int(tokens_out)}:
             counts = tokens_in, tokens_out
@@ -196,15 +196,15 @@ def _counts(usage: Any) -> tuple[int, int] | None:
 
 
 def read(reply: Reply, prompt: Prompt) -> tuple[AnswerModel, str]:
-    """The typed answer, and how it was read: "text", "schema" or a path of `parse`.
+    """The typed answer, and how it was parsed: "text", "schema" or a path of `parse`.
 
-    Raises RefusedAnswer, and MalformedAnswer for a text that is no answer.
+    Raises RefusedAnswer for a refusal, MalformedAnswer for a text that is no answer.
     """
     if reply.kind is Kind.REFUSAL:
         raise RefusedAnswer(f"The model declined to answer {prompt.name}")
     if prompt.free:
         text, stopped = free_text(reply.text, prompt.stop)
-        if reply.truncated and not stopped:  # what was cut off behind a stop text is no part of the answer
+        if reply.truncated and not stopped:  # what follows a stop text is not part of the answer
             raise MalformedAnswer(CUT)
         return prompt.answer.model_validate({"text": text}), "text"
     if reply.truncated:
@@ -232,7 +232,7 @@ TOKEN = re.compile(
 ESCAPED = re.compile(r'\\x([0-9A-Fa-f]{2})|\\.|"', re.DOTALL)
 AS_JSON = {"True": "true", "False": "false", "None": "null", '"': '\\"', "\\'": "'"}
 # Where a model's thoughts begin and end: tags, and the channels of OpenAI's (harmony) and Google's open models. Servers
-# that drop harmony's marks leave its words. What looks like a mark inside of a JSON string is text.
+# that drop harmony's marks leave its words. What looks like a mark inside a JSON string is text.
 TAG = r"(?:\w+:)?think|thinking|thought|reasoning"
 HEADER = r"[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>"
 THOUGHTS = re.compile(
@@ -250,11 +250,11 @@ END = (
 
 
 def parse(text: str, answer: type[T]) -> tuple[T, str]:
-    """Read `text` as an `answer`; returns it and the path taken, "strict" or "repaired".
+    """Parse `text` as an `answer`. Returns it and the path taken, "strict" or "repaired".
 
-    Of several JSON objects the one that is an answer counts; of several answers none does, unless they are the same.
+    If the text has several JSON objects, the one that is a valid answer counts; several valid answers must be equal.
     The value survives a round trip through JSON, which caches and recordings rely on.
-    Raises MalformedAnswer, which says what is wrong in words that can be shown to the model.
+    Raises MalformedAnswer; its message says what is wrong and can be shown to the model.
     """
     try:
         return _read(json.loads(text, object_pairs_hook=_unique), answer), "strict"
@@ -268,7 +268,7 @@ def parse(text: str, answer: type[T]) -> tuple[T, str]:
         except (ValueError, RecursionError) as error:
             fault = MalformedAnswer(f"not JSON ({getattr(error, 'msg', error)})")
             if any(f'"{key}" :' in group for key in answer.model_fields):
-                raise fault from None  # it was meant as the answer: no other object is
+                raise fault from None  # this one was meant as the answer, so no other object counts
             continue
         try:
             # A common slip: the object inside a list.
@@ -283,13 +283,13 @@ def parse(text: str, answer: type[T]) -> tuple[T, str]:
 
 
 def free_text(text: str, stop: Sequence[str]) -> tuple[str, bool]:
-    """What a model wrote up to the first of these texts, without its thoughts; and whether such a text was there.
+    """The model's text up to the first stop text, without its thoughts, and whether a stop text occurred.
 
-    Servers that know no stop texts send what follows them as well. Raises MalformedAnswer if nothing is left.
+    Servers without support for stop texts also send what follows. Raises MalformedAnswer if no text remains.
     """
-    spoken = _spoken(text)
-    end = re.search("|".join([END, *map(re.escape, stop)]), spoken)
-    answer = spoken[: end.start() if end else None].strip()
+    visible = _spoken(text)
+    end = re.search("|".join([END, *map(re.escape, stop)]), visible)
+    answer = visible[: end.start() if end else None].strip()
     if not answer:
         raise MalformedAnswer(EMPTY)
     return answer, end is not None
@@ -318,7 +318,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_bool_as_number(text: str, answer: type[AnswerModel]) -> None:
-    """Raises ValidationError where pydantic would take true for 1."""
+    """Raises ValidationError if pydantic would accept true as the number 1."""
     try:
         answer.model_validate_json(text, strict=True)
     except ValidationError as error:
@@ -340,7 +340,7 @@ def _spoken(text: str) -> str:
 
 
 def _groups(text: str) -> Iterator[str]:
-    """Each outermost pair of brackets with what is in it, written as JSON. Raises MalformedAnswer if one is open."""
+    """Yield every outermost bracketed text, rewritten as JSON. Raises MalformedAnswer for an unclosed bracket."""
     end = 0
     while (start := re.compile(r"[{\[]").search(text, end)) is not None:
         tokens, depth = list[str](), 0

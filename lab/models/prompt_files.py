@@ -15,12 +15,12 @@
     Answer with the word "up" or "down" and nothing else.
     </free_text>
 
-The last text may be missing. It ends the user text of a prompt that is answered by `FreeText`; where an answer is bound
-to a schema, the schema tells its form.
+The last text is optional. It is appended to the user text of a prompt that is answered by `FreeText`. For other
+answers it is not used, since the schema states their form.
 
-A text is every character between its tags, line ends included: what `Prompt.digest` covers, and so what recordings are
-kept under, is written in the file and nowhere else. An opening tag begins a line, and a closing one ends one. What a
-model is shown begins and ends with no blanks (`Prompt.render`).
+A text is every character between its tags, line ends included. So the wording that `Prompt.digest` covers, on which
+recordings depend, is in the file and nowhere else. An opening tag begins a line, and a closing tag ends one.
+`Prompt.render` strips blanks at both ends of a text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SECTION = re.compile(r"^<(\w+)>(.*?)</\1>$\n*", re.DOTALL | re.MULTILINE)
 
 
 class _FrontMatter(BaseModel):
-    """What stands above the texts. The version is a text: as a number, 1.10 would be 1.1."""
+    """The fields above the texts. The version is a text: as a number, 1.10 would be 1.1."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -56,7 +56,7 @@ class _FrontMatter(BaseModel):
 
 @dataclass(frozen=True)
 class TextFile:
-    """A prompt's file as it was read. form, answer: of a reader's own form of the answer (`lab.models.prompt_sets`)."""
+    """A parsed prompt file. form, answer: schema and template of a user's answer format (`lab.models.prompt_sets`)."""
 
     path: Path
     name: str
@@ -69,7 +69,7 @@ class TextFile:
     answer: str = ""
 
     def filled(self, parts: Sequence[tuple[str, str]], free: bool) -> tuple[str, str]:
-        """The system and the user text with what code puts into them. free: the answer is free text."""
+        """The system and the user text with `parts` inserted. free: the answer is free text."""
         texts = [self.system, self.user + self.free_text if free else self.user]
         for part, words in parts:
             texts = [text.replace(_mark(part), words) for text in texts]
@@ -87,13 +87,13 @@ def read_prompt(
     parts: Mapping[str, str] = MappingProxyType({}),
     **settings: Any,
 ) -> Prompt:
-    """The prompt of a text file.
+    """Make a prompt from a text file.
 
     read_prompt("procllm/act.md", ActFields, Response, shorten=shorter)
 
-    file: a package and a path in its folder `prompt_texts`; a Path is taken as it is. parts: what code puts in place of
-    `{{ name }}` in the texts, as Jinja text of its own. settings: of `Prompt`. Raises FileNotFoundError, and ValueError
-    for a file that is not in the form above or lacks a part; both name the file and what to do.
+    file: a package and a path in its folder `prompt_texts`, or the file's own Path. parts: name -> Jinja text that
+    replaces `{{ name }}` in the texts. settings: other fields of `Prompt`. Raises FileNotFoundError, and ValueError for
+    a file that is not in the form above or lacks the mark of a part; both name the file and what to do.
     """
     if isinstance(file, str):
         package, _, name = file.partition("/")
@@ -102,15 +102,15 @@ def read_prompt(
     for part in parts:
         if not any(_mark(part) in words for words in (text.system, text.user, text.free_text)):
             raise ValueError(f"{file} lacks {_mark(part)}. Write it where the code's text belongs")
-    held = tuple(parts.items())
-    system, user = text.filled(held, issubclass(answer, FreeText))
+    inserted = tuple(parts.items())
+    system, user = text.filled(inserted, issubclass(answer, FreeText))
     return Prompt(
-        text.name, text.version, text.operator, system, user, fields, answer, **settings, parts=held, file=str(file)
+        text.name, text.version, text.operator, system, user, fields, answer, **settings, parts=inserted, file=str(file)
     )
 
 
 def read_text_file(path: Path) -> TextFile:
-    """What a file holds. Raises FileNotFoundError, and ValueError for another form; both name the file."""
+    """Parse a prompt file. Raises FileNotFoundError, and ValueError for another form; both name the file."""
     try:
         content = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -120,8 +120,8 @@ def read_text_file(path: Path) -> TextFile:
         raise ValueError(f"{path} has no front matter. Begin it with a line ---, name, version, operator, a line ---")
     front = _front_matter(path, head[1])
     texts = _sections(path, content[head.end() :])
-    own = front.name, front.version, front.operator, front.form
-    return TextFile(path, *own, **texts)  # type: ignore[arg-type]
+    header = front.name, front.version, front.operator, front.form
+    return TextFile(path, *header, **texts)  # type: ignore[arg-type]
 
 
 def _front_matter(path: Path, text: str) -> _FrontMatter:
@@ -137,7 +137,7 @@ def _front_matter(path: Path, text: str) -> _FrontMatter:
 
 
 def _sections(path: Path, body: str) -> dict[str, str]:
-    """The texts by their tags."""
+    """Tag -> text. Raises ValueError for missing, unknown or misplaced tags."""
     sections = SECTION.findall(body)
     names = [name for name, _ in sections]
     in_order = [name for name in SECTIONS if name in names]

@@ -1,21 +1,22 @@
-"""A reader's own wording of the suite's prompts: a folder, named by the engine option `prompts`.
+"""A user's own wording of the suite's prompts: a folder, named by the engine option `prompts`.
 
     gpt-4o?prompts=mine
 
     mine/sdp/multihop/decompose.md                   in place of sdp/prompt_texts/multihop/decompose.md
     mine/statefactory.object_centric.perceive.md     in place of a single prompt, by its name
 
-A file has the form of the suite's own (`lab.models.prompt_files`), with the same name, operator and fields; what the
-folder lacks is asked in the suite's words. A file may also have the answer in another form. Its front matter then has
-the JSON schema that the answer is bound to, and a last text writes the suite's answer from it, as Jinja over its keys:
+A file has the form of the suite's own (`lab.models.prompt_files`), with the same name, operator and fields; prompts
+that the folder lacks keep the suite's wording. A file may also ask for the answer in another form. Its front matter
+then has the JSON schema that binds the answer, and a last text converts it to the suite's answer, as Jinja over its
+keys:
 
     schema: {type: object, properties: {object: {type: object}}, required: [object]}
     ---
     …
     <answer>{"thinking": "", "state": {{ object.keys() | list | json }}}</answer>
 
-Recordings keep the suite's answer. A run is known by the folder's name and a hash of its files, as in
-`prompts=mine~3f2a9c01`, which rows and manifests hold.
+Recordings store the suite's answer. Rows and manifests identify the wording by the folder's name and a hash of its
+files, as in `prompts=mine~3f2a9c01`.
 """
 
 from __future__ import annotations
@@ -39,18 +40,18 @@ from lab.models.engines import PROMPTS, BadEngine, Engine
 from lab.models.prompt_files import FOLDER, TextFile, read_text_file
 from lab.models.prompts import GROUP, AnswerModel, FreeText, Listing, OneOf, Prompt, environment, faults
 
-DIGITS = 8  # of the hash in a run's engine
-Texts = Mapping[str, TextFile]  # by their paths in the folder, without the suffix
+DIGITS = 8  # of the hash in a run's engine string
+Texts = Mapping[str, TextFile]  # path in the folder, without the suffix -> file
 
 
 @cache
 def known_prompts() -> tuple[Prompt, ...]:
-    """Every prompt that an installed package asks, by the entry points of GROUP."""
+    """All prompts of the installed packages, from the entry points of GROUP."""
     return tuple(prompt for entry in entry_points(group=GROUP) for prompt in entry.load()())
 
 
 def digests(engine: Engine | None = None) -> Mapping[str, str]:
-    """Name -> digest of every known prompt, in the words that an engine is asked with. Raises BadEngine."""
+    """Name -> digest of every known prompt, in the wording that the engine selects. Raises BadEngine."""
     return {
         prompt.name: (reworded(prompt, engine.of(prompt.operator)) if engine else prompt).digest
         for prompt in known_prompts()
@@ -58,18 +59,18 @@ def digests(engine: Engine | None = None) -> Mapping[str, str]:
 
 
 def reworded(prompt: Prompt, engine: Engine) -> Prompt:
-    """The prompt in the words that this engine is asked with. Raises BadEngine for a folder that cannot be used."""
+    """The prompt in the wording that this engine selects. Raises BadEngine for a folder that cannot be used."""
     if PROMPTS not in engine.options:
         return prompt
-    folder, _, _ = stated = _stated(engine)
-    return prompt if prompt.file.startswith(f"{folder}/") else _worded(prompt, *stated)
+    folder, _, _ = prompt_set = _stated(engine)
+    return prompt if prompt.file.startswith(f"{folder}/") else _worded(prompt, *prompt_set)
 
 
 def stamped(text: str) -> str:
-    """An engine string with the hash of its folder of prompts behind the folder's name. Raises BadEngine."""
-    whole, others = engines.split(text)
+    """An engine string in which the name of its prompt folder is followed by the folder's hash. Raises BadEngine."""
+    default, others = engines.split(text)
 
-    def one(part: str) -> str:
+    def with_hash(part: str) -> str:
         engine = engines.parse(part)
         if engine.kind == "replay" or PROMPTS not in engine.options or "~" in engine.options[PROMPTS]:
             return part
@@ -78,11 +79,11 @@ def stamped(text: str) -> str:
         read_set(folder, name, digest)
         return part.replace(f"{PROMPTS}={name}", f"{PROMPTS}={name}~{digest}")
 
-    return engines.joined(one(whole), {operator: one(part) for operator, part in others.items()})
+    return engines.joined(with_hash(default), {operator: with_hash(part) for operator, part in others.items()})
 
 
 def _stated(engine: Engine) -> tuple[Path, str, str]:
-    """The folder, its name and the hash of its files, by which they are read once."""
+    """The folder, its name and the hash of its files: the arguments with which `read_set` is cached."""
     name, _, digest = engine.options[PROMPTS].partition("~")
     folder = next((path for path in (Path(name), ROOT / name) if path.is_dir()), None)
     if folder is None:
@@ -101,7 +102,7 @@ def _digest(folder: Path) -> str:
 
 @cache
 def read_set(folder: Path, name: str, digest: str) -> Texts:
-    """The files of a set, each of which words at least one known prompt. Raises BadEngine naming what is wrong."""
+    """Parse the files of a folder; each must word at least one known prompt. Raises BadEngine naming what is wrong."""
     try:
         texts = {
             path.relative_to(folder).with_suffix("").as_posix(): read_text_file(path)
@@ -110,11 +111,11 @@ def read_set(folder: Path, name: str, digest: str) -> Texts:
         if not texts:
             raise ValueError(f"{folder} holds no file NAME.md")
         for key, text in texts.items():
-            worded = [prompt for prompt in known_prompts() if key in _keys(prompt)]
-            if not worded:
+            matches = [prompt for prompt in known_prompts() if key in _keys(prompt)]
+            if not matches:
                 keys = {key for prompt in known_prompts() for key in _keys(prompt)}
                 raise ValueError(f"{text.path} is the place of no prompt{hint(key, keys)}")
-            for prompt in worded:
+            for prompt in matches:
                 _with_text(prompt, text)
     except ValueError as error:
         raise BadEngine(f"Engine option {PROMPTS}={name}: {error}") from None
@@ -122,9 +123,9 @@ def read_set(folder: Path, name: str, digest: str) -> Texts:
 
 
 def _keys(prompt: Prompt) -> tuple[str, str]:
-    """Where a set may hold a prompt: under its name, and where its package holds its file."""
-    package, _, place = prompt.file.removesuffix(".md").rpartition(f"/{FOLDER}/")
-    return prompt.name, f"{package.rpartition('/')[2]}/{place}"
+    """The keys under which a folder may hold a prompt: its name, and the path of its file in its package."""
+    package, _, path = prompt.file.removesuffix(".md").rpartition(f"/{FOLDER}/")
+    return prompt.name, f"{package.rpartition('/')[2]}/{path}"
 
 
 @cache
@@ -135,7 +136,7 @@ def _worded(prompt: Prompt, folder: Path, name: str, digest: str) -> Prompt:
 
 
 def _with_text(prompt: Prompt, text: TextFile) -> Prompt:
-    """The prompt in the words of a file. Raises ValueError naming what does not fit the prompt."""
+    """The prompt in the wording of a file. Raises ValueError naming what does not fit the prompt."""
     from jinja2 import TemplateSyntaxError
     from jinja2.meta import find_undeclared_variables
 
@@ -145,19 +146,19 @@ def _with_text(prompt: Prompt, text: TextFile) -> Prompt:
         )
     system, user = text.filled(prompt.parts, isinstance(prompt.answer, type) and issubclass(prompt.answer, FreeText))
     fields = prompt.fields.model_fields
-    for words, names in ((system, fields), (user, fields), (text.answer, (text.form or {}).get("properties", {}))):
+    for template, names in ((system, fields), (user, fields), (text.answer, (text.form or {}).get("properties", {}))):
         try:
-            unknown = sorted(find_undeclared_variables(environment().parse(words)) - {*names})
+            unknown = sorted(find_undeclared_variables(environment().parse(template)) - {*names})
         except TemplateSyntaxError as error:
             raise ValueError(f"{text.path}: no Jinja template: {error.message}, in {error.source}") from None
         if unknown:
             raise ValueError(f"{text.path}: {{{{ {unknown[0]} }}}} is unknown; there are: {', '.join(names)}")
-    own: dict[str, Any] = {"version": text.version, "system": system, "template": user, "file": str(text.path)}
-    return replace(prompt, **own, **_own_form(prompt, text))
+    changes: dict[str, Any] = {"version": text.version, "system": system, "template": user, "file": str(text.path)}
+    return replace(prompt, **changes, **_own_form(prompt, text))
 
 
 def _own_form(prompt: Prompt, text: TextFile) -> dict[str, Any]:
-    """What changes in a prompt where its file has the answer in another form."""
+    """The fields of a prompt that change if its file asks for the answer in another form. Raises ValueError."""
     from jsonschema import Draft202012Validator, SchemaError
 
     if text.form is None:
@@ -184,7 +185,7 @@ def _own_form(prompt: Prompt, text: TextFile) -> dict[str, Any]:
 
 @cache
 def _in_form(own: type[AnswerModel], schema: str, template: str) -> type[AnswerModel]:
-    """The answer that is bound to another schema, and read as the suite's own."""
+    """A class of answers that are bound to another schema and converted to the suite's own."""
     from jinja2 import TemplateError
     from jsonschema import Draft202012Validator
 
@@ -194,7 +195,7 @@ def _in_form(own: type[AnswerModel], schema: str, template: str) -> type[AnswerM
         @model_validator(mode="wrap")
         @classmethod
         def _read(cls, written: Any, handler: Any) -> Any:
-            """The suite's own answer. Raises ValueError; its message can be shown to the model."""
+            """Convert to the suite's own answer. Raises ValueError; its message can be shown to the model."""
             if fault := next(Draft202012Validator(form).iter_errors(written), None):
                 raise ValueError(f"{fault.json_path}: {fault.message}")
             try:

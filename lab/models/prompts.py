@@ -1,12 +1,12 @@
-"""Prompts: named, versioned templates with typed fields and a typed answer; and how one becomes messages.
+"""Prompts: named, versioned templates with typed fields and a typed answer, and how they become messages.
 
-A prompt is the only thing a backbone is ever asked. A model sees its rendered messages; a rule sees its fields, and so
-exactly what a model would.
+Backbones are asked prompts and nothing else. A model sees the rendered messages; a rule sees the fields, and so exactly
+what a model would.
 
-Endpoints, replays and transcripts render alike, so that what was changed on the way has the same request hash, and
-replays. Two things may change the fields first. The engine option `shuffle=SEED` permutes the options that a prompt
-lists, and the answer is mapped back: a model that does well only while the best option stands first loses by it. And a
-prompt that exceeds the engine's `context` is shortened, or rejected.
+Two things may change the fields before rendering. The engine option `shuffle=SEED` permutes the options that a prompt
+lists, and maps the answer back: a model that does well only because the best option comes first then does worse. And a
+prompt that exceeds the engine's `context` is shortened or rejected. Endpoints, replays and transcripts do this with the
+same code, so a prompt that was changed has the same request hash everywhere, and replays.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from lab.machine.files import key_of
 from lab.models import engines
 from lab.models.engines import SHUFFLE, Engine
 
-# Estimates, the same for every model, so that a recording replays without its tokenizer. Measured with Qwen's and
-# SmolLM's on the five worlds' texts: 2.7 to 4.1 characters a token, the fewest for shop pages.
-CUT_AT = 3.0  # characters a token: a prompt that may be cut is made short enough even for such text
-REFUSED_AT = 4.0  # a prompt that is too long even at this many surely does not fit
+# Estimated characters per token, the same for every model, so that recordings replay without a tokenizer. Measured on
+# the five worlds' texts with the tokenizers of Qwen and SmolLM: 2.7 to 4.1, the fewest for shop pages.
+CUT_AT = 3.0  # a prompt that may be truncated is made short enough for such text
+REFUSED_AT = 4.0  # a prompt that is too long even for such text surely does not fit
 
 Messages = list[dict[str, str]]
 
@@ -47,7 +47,7 @@ class AnswerModel(BaseModel):
 
     @classmethod
     def kept_as(cls) -> type[AnswerModel]:
-        """The class whose JSON caches and recordings keep."""
+        """The class whose JSON is stored in caches and recordings."""
         return cls
 
 
@@ -66,13 +66,14 @@ A = TypeVar("A", bound=AnswerModel)
 
 @dataclass(frozen=True)
 class Listing:
-    """Where a prompt lists options, and how its answer names them: what null models choose from and `shuffle` permutes.
+    """Where a prompt lists options, and how its answer names them. Null models choose from it; `shuffle` permutes it.
 
-    field: of the prompt, a list, or a text that ends with one: `parted` are then the words before the list and what
-    stands between options. answer: the answer's field that names one option or several, by="text" or by="number".
-    text, number: attributes of an option that hold its text and the number shown; "" for the option itself, and for its
-    place from 1 on. within: an attribute; only options that share it change places, as they are shown in groups.
-    form(fields): the typed answer, with `from_text` and `as_text`, that an answer in free text is read as.
+    field: the prompt's field that lists the options: a list, or a text that ends with one. parted: for a text, the
+    words before the list and the separator of the options. answer: the answer's field that names one option or several,
+    by="text" or by="number". text, number: attributes of an option with its text and its displayed number; "" for the
+    option itself, and for its position from 1. within: an attribute; only options with the same value are permuted,
+    since they are displayed in groups. form(fields): the class that parses an answer in free text (`from_text`,
+    `as_text`).
     """
 
     field: str
@@ -85,36 +86,37 @@ class Listing:
     form: Callable[[Any], Any] | None = None
 
     def options(self, fields: Any) -> list[Any]:
-        """The options in the order in which they are shown; none where the prompt lists none."""
-        listed = getattr(fields, self.field)
+        """The options in the order in which they are displayed; [] if the prompt lists none."""
+        value = getattr(fields, self.field)
         if self.parted is None:
-            return list(listed)
-        _, before, shown = listed.rpartition(self.parted[0])
-        return shown.split(self.parted[1]) if before else []
+            return list(value)
+        _, separator, listed = value.rpartition(self.parted[0])
+        return listed.split(self.parted[1]) if separator else []
 
     def names(self, options: Sequence[Any]) -> list[Any]:
-        """What the answer calls each of them."""
+        """The names by which an answer refers to the options."""
         attribute = self.number if self.by == "number" else self.text
         if attribute:
             return [getattr(option, attribute) for option in options]
         return list(range(1, len(options) + 1)) if self.by == "number" else list(options)
 
     def reordered(self, fields: Any, order: Sequence[int]) -> Any:
-        """The fields with the options in another order. order: the old place of each, from 0; numbers keep theirs."""
+        """The fields with the options permuted; displayed numbers stay. order: old position of each, from 0."""
         options = self.options(fields)
-        moved = [options[index] for index in order]
+        permuted = [options[index] for index in order]
         if self.number:
             numbers = [getattr(option, self.number) for option in options]
-            moved = [
-                option.model_copy(update={self.number: number}) for option, number in zip(moved, numbers, strict=True)
+            permuted = [
+                option.model_copy(update={self.number: number})
+                for option, number in zip(permuted, numbers, strict=True)
             ]
         if self.parted is None:
-            return fields.model_copy(update={self.field: type(getattr(fields, self.field))(moved)})
-        head, before, _ = getattr(fields, self.field).rpartition(self.parted[0])
-        return fields.model_copy(update={self.field: f"{head}{before}{self.parted[1].join(moved)}"})
+            return fields.model_copy(update={self.field: type(getattr(fields, self.field))(permuted)})
+        head, separator, _ = getattr(fields, self.field).rpartition(self.parted[0])
+        return fields.model_copy(update={self.field: f"{head}{separator}{self.parted[1].join(permuted)}"})
 
 
-MOST_FAULTS = 8  # shown to a model or a reader; a list of 500 wrong items needs no 500 lines
+MOST_FAULTS = 8  # listed in a message: 500 wrong items need no 500 lines
 Shorten = Callable[[Any, int], Fields | None]
 
 
@@ -122,18 +124,18 @@ Shorten = Callable[[Any, int], Fields | None]
 class Prompt:
     """A question to a model.
 
-    name: dotted, unique (`world.operator`). version: changed whenever the wording or the fields change, since
-    recordings are kept under it. operator: whose tokens and seconds these are (`realize`). system, template: Jinja text
-    over the fields. fields, answer: pydantic models. narrow(fields) -> a subclass of `answer` for these very fields,
-    where what may be answered depends on them (see `OneOf`); the same fields must give the same class.
-    shorten(fields, characters_over) -> the fields truncated by a step, or None when nothing more may go, for a prompt
-    that exceeds an engine's `context`. The template must show that something was left out.
-    retry_temperatures: of the samples after the first, where the engine's own is lower; the last one holds from there
-    on. Empty: the engine's for all. stop: texts at which an answer in free text ends; neither they nor what follows are
-    part of it. listings: where it lists the options of its answer; of several, the first that has any. unkept: texts of
-    the answer that runs and recordings leave empty, where they may quote data that nobody may pass on; of an answer
-    that cannot be read, nothing is kept then. file: that holds the wording (`lab.models.prompt_files`), or "".
-    parts: what code put into that wording, by name.
+    name: dotted, unique (`world.operator`). version: has to change when the wording or the fields change, since
+    recordings are stored under it. operator: the operator that its tokens and seconds are counted for (`realize`).
+    system, template: Jinja texts over the fields. fields, answer: pydantic models. narrow(fields) -> a subclass of
+    `answer` for these fields, if the possible answers depend on them (see `OneOf`); equal fields must give the same
+    class. shorten(fields, characters_over) -> the fields truncated by one step, or None if nothing more may be left
+    out, for a prompt that exceeds an engine's `context`; the template must show that something was left out.
+    retry_temperatures: minimum temperatures of the samples after the first; the last one also holds for all further
+    samples. Empty: the engine's own for all. stop: texts at which an answer in free text ends; neither they nor what
+    follows are part of it. listings: where the prompt lists the options of its answer; the first with options counts.
+    unkept: texts of the answer that runs and recordings store empty, because they may quote data that must not be
+    passed on; the text of an answer that cannot be parsed is then not stored. file: the file with the wording
+    (`lab.models.prompt_files`), or "". parts: texts that code inserted into the wording, by name.
     """
 
     name: str
@@ -144,16 +146,16 @@ class Prompt:
     fields: type[Fields]
     answer: type[AnswerModel]
     narrow: Callable[[Any], type[AnswerModel]] | None = None
-    shorten: Shorten | None = field(default=None, compare=False)  # not compared: it changes no prompt that fits
+    shorten: Shorten | None = field(default=None, compare=False)  # not compared: it does not change prompts that fit
     retry_temperatures: tuple[float, ...] = ()
     stop: tuple[str, ...] = ()
     unkept: tuple[str, ...] = ()
-    listings: tuple[Listing, ...] = field(default=(), compare=False)  # no part of what a model is sent
+    listings: tuple[Listing, ...] = field(default=(), compare=False)  # not compared: not sent to a model
     file: str = field(default="", compare=False)
     parts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        """Raises ValueError for an unkept text that the answer does not have: under a wrong name it would be kept."""
+        """Raises ValueError if `unkept` names a field that the answer lacks: with a typo, the text would be stored."""
         if unknown := set(self.unkept) - self.answer.model_fields.keys():
             raise ValueError(
                 f"Prompt {self.name}: unkept={sorted(unknown)}; the answer has {[*self.answer.model_fields]}"
@@ -161,30 +163,30 @@ class Prompt:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of what a model is shown for the same fields: wording, version, the answer's schema before `narrow`."""
+        """Hash of what a model gets besides the fields: wording, version, the answer's schema before `narrow`."""
         parts = (self.version, self.system, self.template, json.dumps(self.schema, sort_keys=True), *self.stop)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
     def listing(self, fields: Fields) -> Listing | None:
-        """Where the options stand that these fields list; None where there are none."""
-        own = (Listing(self.narrow.options, "choice"),) if isinstance(self.narrow, OneOf) else ()
-        return next((listing for listing in (*self.listings, *own) if listing.options(fields)), None)
+        """The listing that has options for these fields; None if there is none."""
+        default = (Listing(self.narrow.options, "choice"),) if isinstance(self.narrow, OneOf) else ()
+        return next((listing for listing in (*self.listings, *default) if listing.options(fields)), None)
 
     def fill(self, **values: Any) -> Fields:
-        """The typed fields. Raises ValueError, naming each field that does not fit."""
+        """The typed fields. Raises ValueError, which names every invalid field."""
         try:
             return self.fields(**values)
         except ValidationError as error:
             raise ValueError(f"Prompt {self.name} v{self.version}: {faults(error)}") from None
 
     def narrowed(self, fields: Fields) -> Prompt:
-        """The prompt as it is asked with these fields: with the narrow answer, where there is one."""
+        """The prompt as it is asked with these fields: its answer is narrowed, if it has `narrow`."""
         return _with_answer(self, self.narrow(fields)) if self.narrow else self
 
     def render(self, fields: Fields) -> Messages:
-        """The chat messages: the standing rules first, so that calls of one operator share a prefix.
+        """The chat messages: the fixed rules first, so that calls of one operator share a prefix.
 
-        Raises ValueError for a text that is no Jinja template, naming its file and line.
+        Raises ValueError for an invalid Jinja template, naming its file and line.
         """
         values = {name: getattr(fields, name) for name in type(fields).model_fields}
         rules = self._written("system", values)
@@ -203,7 +205,7 @@ class Prompt:
             raise ValueError(
                 f"Prompt {self.name} v{self.version}: {where} is no Jinja template: {error.message}. Correct it there"
             ) from None
-        # A lone surrogate, from a badly decoded file say, can be sent to no server.
+        # Lone surrogates, as from a badly decoded file, are replaced: no server accepts them.
         return str(template.render(values)).encode("utf-8", "replace").decode()
 
     @property
@@ -218,7 +220,7 @@ class Prompt:
 
     @cached_property
     def _shape(self) -> str:
-        # Said in words as well, for servers that do not constrain the answer to the schema.
+        # Stated in the text as well, for servers that do not constrain the answer to the schema.
         properties = {
             name: part.get("description", part.get("type", "value")) for name, part in self.schema["properties"].items()
         }
@@ -233,19 +235,19 @@ class Choice(AnswerModel):
 
 @dataclass(frozen=True)
 class OneOf:
-    """The `narrow` of a prompt that is answered by a `Choice`. options: the prompt's field that lists them.
+    """The `narrow` of a prompt that is answered by a `Choice`. options: the prompt's field that lists the options.
 
-    Such a prompt needs no noise of its own: under `rules@p` a wrong answer is another option.
+    Such a prompt needs no registered noise: under `rules@p` a wrong answer is another option.
     """
 
     options: str
 
     def __call__(self, fields: Fields) -> type[Choice]:
-        """Raises ValueError where there is nothing to choose from."""
+        """The `Choice` narrowed to these fields' options. Raises ValueError if there are none."""
         return _of_options(self.of(fields))
 
     def of(self, fields: Fields) -> tuple[str, ...]:
-        """The options of these fields. Raises ValueError where there are none."""
+        """The options of these fields. Raises ValueError if there are none."""
         options = tuple(getattr(fields, self.options))
         if not options:
             raise ValueError(f"{self.options} is empty, and the answer has to be one of them")
@@ -253,35 +255,36 @@ class OneOf:
 
 
 def choice(name: str, version: str, operator: str, system: str, template: str, options: str, **fields: Any) -> Prompt:
-    """A prompt that is answered by a `Choice`. options: which of the fields lists what there is. fields: their types.
+    """A prompt that is answered by a `Choice`. options: the field that lists the options. fields: name -> type.
 
     choice("walk.move", "1", "realize", "You walk.", "Doors: {{ doors }}", "doors", doors=list[str], room=int)
     """
     typed: Any = {field: (kind, ...) for field, kind in fields.items()}
-    seen = create_model(f"{name} fields", __base__=Fields, **typed)
-    return Prompt(name, version, operator, system, template, seen, Choice, OneOf(options))
+    fields_model = create_model(f"{name} fields", __base__=Fields, **typed)
+    return Prompt(name, version, operator, system, template, fields_model, Choice, OneOf(options))
 
 
 @cache
 def limited(answer: type[A], field: str, kind: Any, words: str = "", **limits: Any) -> type[A]:
-    """An answer whose field has another type and other limits, for `narrow`: the same arguments give the same class.
+    """An answer class with another type and limits for `field`, for `narrow`. Equal arguments give the same class.
 
-    kind: hashable, such as list[str]. words: its description, by default as it was. limits: as pydantic's Field has.
+    kind: the type, hashable, such as list[str]. words: the description, by default unchanged. limits: as for pydantic's
+    Field.
     """
-    about = Field(description=words or answer.model_fields[field].description, **limits)
-    typed: Any = {field: (kind, about)}
+    info = Field(description=words or answer.model_fields[field].description, **limits)
+    typed: Any = {field: (kind, info)}
     return create_model(answer.__name__, __base__=answer, **typed)
 
 
 @lru_cache(maxsize=4096)
 def _of_options(options: tuple[str, ...]) -> type[Choice]:
-    literal: Any = Literal[options]  # made at run time, which no type checker can follow
+    literal: Any = Literal[options]  # built at run time, which type checkers cannot follow
     return create_model("Choice", __base__=Choice, choice=(literal, Choice.model_fields["choice"]))
 
 
 @cache
 def _with_answer(prompt: Prompt, answer: type[AnswerModel]) -> Prompt:
-    # Cached for its schema, which is costly to make.
+    # Cached, because computing its schema is slow.
     return replace(prompt, answer=answer, narrow=None)
 
 
@@ -292,7 +295,7 @@ def _compiled(text: str) -> Any:
 
 @cache
 def environment() -> Any:
-    """Jinja as prompts are written in it, with the filters `json` and `inert`."""
+    """The Jinja environment of all prompts, with the filters `json` and `inert`."""
     from jinja2 import Environment, StrictUndefined
     from pydantic_core import to_json
 
@@ -307,15 +310,15 @@ def environment() -> Any:
 def inert(text: str) -> str:
     """A template's `{{ text | inert }}`: foreign text in which no line can pass for a `***` heading of the prompt."""
 
-    def seen(line: str) -> str:
-        # Blanks and characters that show nothing, such as a zero-width space, would hide the stars.
+    def visible(line: str) -> str:
+        # Blanks and invisible characters, such as a zero-width space, would hide the stars.
         return "".join(character for character in line if character.isprintable() and not character.isspace())
 
-    return "\n".join(f"| {line}" if seen(line).startswith("***") else line for line in text.splitlines())
+    return "\n".join(f"| {line}" if visible(line).startswith("***") else line for line in text.splitlines())
 
 
 def faults(error: ValidationError) -> str:
-    """A validation error in one line: which field, and what is wrong with it; the first few of many."""
+    """A validation error in one line: the fields, and what is wrong with each; only the first MOST_FAULTS."""
     messages = [f"{'.'.join(map(str, fault['loc'])) or 'answer'}: {fault['msg']}" for fault in error.errors()]
     more = [f"and {len(messages) - MOST_FAULTS} more"] if len(messages) > MOST_FAULTS else []
     return "; ".join(messages[:MOST_FAULTS] + more)
@@ -327,8 +330,8 @@ class PromptTooLong(ValueError):
 
 @dataclass(frozen=True)
 class Shuffled:
-    """A prompt's fields as this engine sees them. numbers: number shown -> the option's own, where answers name
-    numbers; empty where nothing was permuted.
+    """A prompt's fields as this engine sees them. numbers: displayed number -> the option's own number, if answers name
+    numbers; empty if nothing was permuted.
     """
 
     fields: Fields
@@ -336,7 +339,7 @@ class Shuffled:
     numbers: Mapping[int, int] = field(default_factory=dict)
 
     def restored(self, value: AnswerModel) -> AnswerModel:
-        """An answer to these fields as one to the question that was asked."""
+        """Map an answer to these fields back to the original question."""
         if self.listing is None or not self.numbers:
             return value
         if not isinstance(value, FreeText):
@@ -350,7 +353,7 @@ class Shuffled:
         return FreeText(text=self._renumbered(typed, self.listing.answer).as_text())
 
     def as_shown(self, value: AnswerModel) -> str:
-        """The JSON of an answer to these fields, for recordings; "" where it is that of the restored answer."""
+        """The JSON of an answer to these fields, for recordings; "" if it equals that of the restored answer."""
         return value.model_dump_json() if self.numbers else ""
 
     def _renumbered(self, value: Any, name: str) -> Any:
@@ -361,32 +364,34 @@ class Shuffled:
 
 
 def shuffled(prompt: Prompt, fields: Fields, engine: Engine) -> Shuffled:
-    """Returns the fields as this engine is shown them: shuffled if it says so and the prompt lists options.
+    """The fields as this engine sees them: shuffled if it has the option and the prompt lists options.
 
-    The order follows from the seed and the fields, so a question is shuffled alike in any order and process.
+    The order follows from the seed and the fields, so a question is shuffled in the same way in any order and process.
     """
     listing = prompt.listing(fields) if SHUFFLE in engine.options else None
     if listing is None:
         return Shuffled(fields)
     options = listing.options(fields)
-    draw = Random(key_of([engine.options[SHUFFLE], prompt.name, fields.model_dump(mode="json")]))
-    order = _order([getattr(option, listing.within) if listing.within else None for option in options], draw)
+    random = Random(key_of([engine.options[SHUFFLE], prompt.name, fields.model_dump(mode="json")]))
+    order = _order([getattr(option, listing.within) if listing.within else None for option in options], random)
     numbers = listing.names(options) if listing.by == "number" else []
     renumbered = {number: numbers[index] for number, index in zip(numbers, order, strict=False)}
     return Shuffled(listing.reordered(fields, order), listing, renumbered)
 
 
 def _order(groups: list[Any], draw: Random) -> list[int]:
-    """A random order of the indices 0 to n, in which each index is taken from its own group."""
-    left = {group: [index for index, other in enumerate(groups) if other == group] for group in dict.fromkeys(groups)}
-    for indices in left.values():
+    """A random permutation of the indices of `groups` that permutes only within each group."""
+    remaining = {
+        group: [index for index, other in enumerate(groups) if other == group] for group in dict.fromkeys(groups)
+    }
+    for indices in remaining.values():
         draw.shuffle(indices)
-    return [left[group].pop() for group in groups]
+    return [remaining[group].pop() for group in groups]
 
 
 class Rendered(NamedTuple):
-    """A prompt narrowed to its fields, with the messages to be sent. cut: it was truncated to fit the context.
-    shuffled: the fields before that. asked: the prompt that was asked, by this engine.
+    """A prompt narrowed to its fields, with the messages to send. cut: it was truncated to fit the context.
+    shuffled: the fields before truncation. asked: the original prompt. engine: answers it.
     """
 
     prompt: Prompt
@@ -401,26 +406,26 @@ class Rendered(NamedTuple):
         return key_of(request_of(self.prompt, self.messages, self.engine, address, sample))
 
     def typed(self, text: str) -> AnswerModel:
-        """An answer to these messages, as JSON, as one to the prompt that was asked. Raises ValidationError."""
+        """Convert the JSON of an answer to these messages to an answer to `asked`. Raises ValidationError."""
         return self.shuffled.restored(self.asked.answer.kept_as().model_validate_json(text))
 
 
 def rendered(prompt: Prompt, values: Mapping[str, Any], engine: Engine) -> Rendered:
-    """Returns the prompt as it is sent. Raises ValueError for wrong fields, PromptTooLong."""
-    seen = shuffled(prompt, prompt.fill(**values), engine)
-    fields, messages = fitted(prompt, seen.fields, engine)
-    return Rendered(prompt.narrowed(fields), messages, fields is not seen.fields, seen, prompt, engine)
+    """The prompt as it is sent. Raises ValueError for wrong fields, PromptTooLong."""
+    view = shuffled(prompt, prompt.fill(**values), engine)
+    fields, messages = fitted(prompt, view.fields, engine)
+    return Rendered(prompt.narrowed(fields), messages, fields is not view.fields, view, prompt, engine)
 
 
 def fitted(prompt: Prompt, fields: Fields, engine: Engine) -> tuple[Fields, Messages]:
-    """Returns the fields, shortened until messages and `max_tokens` fit the engine's `context`, and the messages.
+    """The fields, shortened until messages and `max_tokens` fit the engine's `context`; and the messages.
 
-    Raises PromptTooLong.
+    Raises PromptTooLong if they still do not fit.
     """
     messages = prompt.render(fields)
     while prompt.shorten and (over := _characters_over(messages, engine, CUT_AT)) > 0:
         shorter = prompt.shorten(fields, over)
-        if shorter is None or shorter == fields:  # a rule that frees nothing would be asked for ever
+        if shorter is None or shorter == fields:  # a `shorten` that removes nothing would loop for ever
             break
         fields, messages = shorter, prompt.render(shorter)
     if _characters_over(messages, engine, REFUSED_AT) > 0:
@@ -452,10 +457,10 @@ def request_of(prompt: Prompt, messages: Messages, engine: Engine, address: str,
     options = options_of(prompt, engine, sample)
     return {
         "address": address,
-        # `rules@0.7` differs from `rules` in no option: of such engines the whole string counts.
+        # `rules@0.7` has the same options as `rules`, so the whole string identifies such engines.
         "model": engine.name if engine.kind in ("endpoint", "local") else engine.text,
         "messages": messages,
-        # Longer patience or more threads ask the same question, and must not void a recording.
+        # Longer patience or more threads do not change the question, and must not void a recording.
         "sampling": {name: options[name] for name in sorted(options) if name not in engines.OF_THE_MACHINE},
         "schema": prompt.schema,
         "sample": sample,
@@ -464,7 +469,7 @@ def request_of(prompt: Prompt, messages: Messages, engine: Engine, address: str,
 
 
 def options_of(prompt: Prompt, engine: Engine, sample: int) -> Mapping[str, Any]:
-    """The engine's options for one sample; a retry is asked at the temperature that the prompt raises it to."""
+    """The engine's options for one sample; samples after the first have at least the prompt's retry temperature."""
     if not (sample and prompt.retry_temperatures):
         return engine.options
     raised = prompt.retry_temperatures[min(sample, len(prompt.retry_temperatures)) - 1]

@@ -1,4 +1,4 @@
-"""The `replay:RUN` engine: serves the answers of a recorded run; a miss is an error."""
+"""The `replay:RUN` engine: answers from a recorded run; a request that was not recorded is an error."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PACKED = f"{ANSWERS}.gz"
 
 
 class MissingRun(FileNotFoundError):
-    """No run, or more than one, is called so; or what `replay:` names holds no recorded answers."""
+    """No run, or more than one, has this name; or the folder that `replay:` names has no recorded answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """One recorded answer: the prompt's name and version, the answer's JSON text or the fault, and the token counts.
+    """One recorded answer. text: the answer's JSON, or the error message of a malformed answer.
 
-    said: what the model wrote, where that is no answer. seconds: that it took; 0 where nobody kept them.
+    said: what the model wrote, if that was no answer. seconds: that the model took; 0 if they were not stored.
     """
 
     request: str
@@ -46,7 +46,7 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ReplayManifest:
-    """What the manifest of a run or recording says of its answers. digest: what a run's lines are sealed with."""
+    """The part of a run's or recording's manifest about its answers. digest: part of the lines' checksums."""
 
     engine: str
     address: str
@@ -57,12 +57,12 @@ class ReplayManifest:
 
 
 class Replay:
-    """Serves a recording. `engine` is the recorded engine, so that results carry the name of what really answered.
+    """Answers from a recording. `engine` is the recorded engine, so that results name what really answered.
 
-    Where other engines answered single operators, each request is looked for as the one that was asked made it.
+    If other engines answered single operators, a request is looked up as its operator's own engine made it.
 
-    answers: by request. tasks: ids of the tasks that were recorded, or planned where a run folder is served.
-    parameters: the settings of the experiment that was recorded.
+    answers: request hash -> answer. tasks: ids of the recorded tasks; for a run folder, of the planned ones.
+    parameters: the settings of the recorded experiment.
     """
 
     def __init__(self, folder: Path, manifest: ReplayManifest, answers: dict[str, RecordedAnswer]) -> None:
@@ -75,7 +75,7 @@ class Replay:
     def of(cls, engine: engines.Engine) -> Replay:
         """Open a run folder or recording: a path, or a name in `runs/` or `data/recordings/`.
 
-        Raises MissingRun, and DamagedFile where not all of it is what was recorded.
+        Raises MissingRun, and DamagedFile if any part differs from what was recorded.
         """
         folders = (Path(engine.name), runs_folder() / engine.name, recordings_folder() / engine.name)
         # Plain in a run folder, packed in a recording.
@@ -83,42 +83,45 @@ class Replay:
         paths = (folder / name for folder in folders if os.path.lexists(folder / MANIFEST) for name in names)
         answers = next((path for path in paths if os.path.lexists(path)), None)
         if answers is None:
-            there = sorted(path.parent.name for path in recordings_folder().glob("*/manifest.json"))
+            recordings = sorted(path.parent.name for path in recordings_folder().glob("*/manifest.json"))
             raise MissingRun(
                 f"{engine.name} holds no {ANSWERS} and no {PACKED}: name a run folder of a model, or a "
-                f"recording. Recordings: {', '.join(there) or 'none'}{hint(engine.name, there)}"
+                f"recording. Recordings: {', '.join(recordings) or 'none'}{hint(engine.name, recordings)}"
             )
         return cls.at(answers.parent, answers.name)
 
     @classmethod
     def at(cls, folder: Path, answers: str = ANSWERS) -> Replay:
-        """Open what a folder holds, by the name of its file of answers. Raises DamagedFile."""
+        """Open a folder. answers: the name of its file of answers. Raises DamagedFile."""
         manifest = read_json(folder / MANIFEST, ReplayManifest, _remedy(folder))
         return cls(folder, manifest, read_answers(folder / answers, manifest))
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises Unavailable, PromptTooLong, and MalformedAnswer where the recorded model gave no usable answer."""
+        """Look up the recorded answer.
+
+        Raises Unavailable if there is none, MalformedAnswer if the recorded model gave no usable answer, PromptTooLong.
+        """
         question = rendered(prompt, fields, self.engine.of(prompt.operator))
         request = question.key(sample, engines.said_of(self.address, prompt.operator))
-        known = self.answers.get(request)
-        if known is None:
+        recorded = self.answers.get(request)
+        if recorded is None:
             raise Unavailable(self._why(prompt))
-        tokens = known.tokens_in, known.tokens_out
-        # Booked as a cache hit: nothing was computed, and no seconds may count as the model's.
-        took = known.seconds
-        call = Call(known.operator, prompt.name, known.path, *tokens, took=took, cached=True, cut=question.cut)
-        return answered(question, known.text, call, request, known.said)
+        tokens = recorded.tokens_in, recorded.tokens_out
+        # Logged as a cache hit: nothing was computed, so no seconds may count as the model's.
+        took = recorded.seconds
+        call = Call(recorded.operator, prompt.name, recorded.path, *tokens, took=took, cached=True, cut=question.cut)
+        return answered(question, recorded.text, call, request, recorded.said)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
-        """The request hash, made with the recorded engine and address."""
+        """The request hash, computed with the recorded engine and address."""
         question = rendered(prompt, fields, self.engine.of(prompt.operator))
         return question.key(sample, engines.said_of(self.address, prompt.operator))
 
     def _why(self, prompt: Prompt) -> str:
-        aside = self.folder / f"{ANSWERS}.damaged"
+        damaged_lines = self.folder / f"{ANSWERS}.damaged"
         versions = sorted(version for name, version in self._versions if name == prompt.name)
-        if aside.exists():
-            why = f"some of its lines were damaged, and are in {aside}; delete the run's folder before"
+        if damaged_lines.exists():
+            why = f"some of its lines were damaged, and are in {damaged_lines}; delete the run's folder before"
         elif not versions:
             why = f"it holds no answer to this prompt, only to {sorted({name for name, _ in self._versions})}"
         elif prompt.version not in versions:
@@ -129,9 +132,9 @@ class Replay:
 
 
 def read_answers(path: Path, manifest: ReplayManifest) -> dict[str, RecordedAnswer]:
-    """All answers of a recording by request; a torn last line, left by a killed recorder, is skipped.
+    """All answers of a recording, by request hash; a torn last line, left by a killed recorder, is skipped.
 
-    Raises DamagedFile naming the line: without one of its answers, no episode behind it can be replayed.
+    Raises DamagedFile naming the line: an episode that lacks an answer could not be replayed.
     """
     answers, remedy = {}, _remedy(path.parent)
     for line in lines_in(read_whole(path, remedy, manifest.sha256.get(path.name, "")), manifest.digest):
@@ -141,7 +144,7 @@ def read_answers(path: Path, manifest: ReplayManifest) -> dict[str, RecordedAnsw
             answer = typed(line.value, RecordedAnswer)
         except ValueError as error:
             raise damaged(path, error, remedy, line.number) from None
-        answers[answer.request] = answer  # the last one: of an episode played again, that one counted
+        answers[answer.request] = answer  # the last one counts: its episode was played again
     return answers
 
 

@@ -1,15 +1,15 @@
-"""The `rules` engine: answers from hand-written functions of a prompt's fields, and seeded noise of such answers.
+"""The `rules` engine: answers from hand-written functions of a prompt's fields, with seeded noise.
 
 Modules that register rules, noise and oracles are stand-ins. Nothing imports them; they are entry points, loaded when
-one of their prompts is first asked of the engine `rules` or `oracle`:
+the engine `rules` or `oracle` is first asked one of their prompts:
 
     [project.entry-points."lab.standins"]
     procllm = "standins.procllm.agent"          # for every prompt whose name begins with "procllm."
 
-Noise is no part of a prompt, which says what a model is asked. It draws only what a model could answer: a wrong answer
-passes the schema, narrowed to the fields, that binds a model. A prompt that judges (Validate, Verify) is registered as
-a verdict. It goes wrong at two rates, since real judges let wrong steps pass far more often than they refuse right ones
-(data/published/judge_errors.csv).
+Noise is not part of a prompt, which defines what a model is asked. It produces only what a model could answer: a wrong
+answer passes the schema, narrowed to the fields, that binds a model. A prompt that judges (Validate, Verify) is
+registered by `verdict`. It has two error rates, since real judges accept wrong steps far more often than they reject
+right ones (data/published/judge_errors.csv).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lab.models.prompts import AnswerModel, Choice, Fields, OneOf, Prompt, fault
 GROUP = "lab.standins"
 Rule = Callable[[Any], AnswerModel]
 Corruption = Callable[[Any, Any, Random], Any]  # fields, the right answer, randomness -> another answer
-Reading = Callable[[Any], bool]  # an answer that judges -> whether it certifies
+Reading = Callable[[Any], bool]  # answer of a judging prompt -> whether it certifies
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
 _rules: dict[str, Rule] = {}
@@ -44,18 +44,18 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class NoRule(LookupError):
-    """The rules engine was asked a prompt that no rule answers, or `oracle` about a world that none knows."""
+    """No rule answers this prompt, or no oracle is registered for this world."""
 
 
 @cache
 def load(name: str) -> None:
-    """Import what stands in for a prompt or an oracle of that name, if it is installed. Raises ImportError."""
+    """Import the stand-ins for a prompt or an oracle of this name, if they are installed. Raises ImportError."""
     for point in entry_points(group=GROUP):
         if f"{name}.".startswith(f"{point.name}."):
             try:
                 point.load()
             except ModuleNotFoundError as error:
-                # The whole package may be left out; a module that it lacks is a mistake.
+                # The whole package may be missing; another missing module is a mistake.
                 if error.name != point.module.partition(".")[0]:
                     raise
 
@@ -72,10 +72,10 @@ def rule(prompt: Prompt) -> Callable[[F], F]:
     """Register a function of the prompt's fields as its rule. Raises ValueError if the prompt has one already."""
 
     def register(function: F) -> F:
-        known = _rules.get(prompt.name)
-        # The same function again is its module loaded a second time, as a notebook's reload does.
-        if known is not None and known.__qualname__ != function.__qualname__:
-            raise ValueError(f"Prompt {prompt.name} has a rule already: {known.__qualname__}")
+        registered = _rules.get(prompt.name)
+        # The same function again: its module was reloaded, as in a notebook.
+        if registered is not None and registered.__qualname__ != function.__qualname__:
+            raise ValueError(f"Prompt {prompt.name} has a rule already: {registered.__qualname__}")
         return _into(_rules, prompt.name)(function)
 
     return register
@@ -93,13 +93,13 @@ def corruption(prompt: Prompt) -> Callable[[F], F]:
 
 
 def corruption_of(prompt: Prompt) -> Corruption | None:
-    """The function that is the prompt's noise, if there is one."""
+    """The prompt's noise function, if there is one."""
     load(prompt.name)
     return _corruptions.get(prompt.name)
 
 
 def verdict(prompt: Prompt) -> Callable[[F], F]:
-    """Register how to read an answer to a prompt that judges: a function of the answer, True if it certifies."""
+    """Register how to read the answer of a prompt that judges: a function of the answer, True if it certifies."""
     return _into(_readings, prompt.name)
 
 
@@ -116,7 +116,7 @@ def within_schema(prompt: Prompt, fields: Fields, answer: AnswerModel) -> Answer
 
 
 def corrupted(prompt: Prompt, fields: Fields, answer: AnswerModel, random: Random) -> Any:
-    """Returns a wrong answer in place of `answer`; where it is one of a list, by default another of them.
+    """A wrong answer to replace `answer`; by default another option, if the answer is one of a list.
 
     Raises LookupError for a prompt without noise.
     """
@@ -132,7 +132,7 @@ def corrupted(prompt: Prompt, fields: Fields, answer: AnswerModel, random: Rando
 
 
 class Known(NamedTuple):
-    """What rules answer with, and how that goes wrong where no noise is registered; by prompt name."""
+    """answers: prompt name -> rule. errors: prompt name -> noise, for prompts without registered noise."""
 
     answers: Mapping[str, Rule] = NONE
     errors: Mapping[str, Corruption] = NONE
@@ -143,12 +143,12 @@ _oracles: dict[str, Callable[..., Known]] = {}
 
 
 def knows(name: str) -> Callable[[F], F]:
-    """Register a function of an episode as the oracle of that name: it returns the answers that `oracle` gives."""
+    """Register a function of an episode as the oracle of that name; it returns the arguments of `oracle`."""
     return _into(_oracles, name)
 
 
 def knowing(name: str, *episode: Any) -> AbstractContextManager[None]:
-    """A context in which the engine `oracle` answers as the oracle of that name, told the episode. Raises NoRule."""
+    """A context in which the engine `oracle` answers by the oracle of that name, given the episode. Raises NoRule."""
     load(name)
     if name not in _oracles:
         raise NoRule(f"No oracle is registered for {name} (lab.models.rules.knows). Use another engine")
@@ -157,9 +157,10 @@ def knowing(name: str, *episode: Any) -> AbstractContextManager[None]:
 
 @contextmanager
 def oracle(known: Mapping[str, Rule], errors: Mapping[str, Corruption] = NONE) -> Iterator[None]:
-    """Within, these functions answer for the engine `oracle`, by prompt name; they know how the episode is solved.
+    """A context in which these functions answer for the engine `oracle`; they know the episode's solution.
 
-    errors: the noise of prompts for which none is registered, where it takes knowledge of the episode as well.
+    known: prompt name -> rule. errors: prompt name -> noise that also needs to know the episode, for prompts without
+    registered noise.
     """
     token = _of_episode.set(Known(known, errors))
     try:
@@ -173,8 +174,8 @@ class Rules:
 
     With noise (`rules@p`) an answer stays right with probability `engine.kept(…)`, else it is replaced by a wrong one
     (see `lab.models.rules`). corruptions, answers: prompt name -> a function in place of the registered noise or rule.
-    The draw is a function of (seed, prompt, fields, sample) alone: the same question gets the same answer in any order
-    and in any process, and a higher rate corrupts a superset of the answers.
+    The random numbers depend on (seed, prompt, fields, sample) alone: the same question gets the same answer in any
+    order and in any process, and a higher error rate corrupts a superset of the answers.
     """
 
     def __init__(
@@ -186,21 +187,22 @@ class Rules:
         self._errs = engine.noisy
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises NoRule and LookupError if the prompt has no rule or no corruption, ValueError for unknown fields.
+        """Answer by the prompt's rule, with noise if the engine has any.
 
-        Raises ValueError if the corruption makes what no model could answer.
+        Raises NoRule if the prompt has no rule, LookupError if it has no noise.
+        Raises ValueError for unknown fields, and for noise that no model could answer.
         """
         load(prompt.name)
-        seen = shuffled(prompt, prompt.fill(**fields), self.engine)
+        view = shuffled(prompt, prompt.fill(**fields), self.engine)
         if prompt.name not in (answers := self._known.answers):
             raise NoRule(
                 f"No {self.engine.name.removesuffix('s')} answers prompt {prompt.name}. Register a rule with "
                 "@lab.models.rules.rule(PROMPT), or use a model as engine"
             )
-        value, path = answers[prompt.name](seen.fields), "rules"
+        value, path = answers[prompt.name](view.fields), "rules"
         if self._errs:
-            value, path = self._noisy(prompt, seen.fields, value, sample)
-        return Answer(seen.restored(value), Call(prompt.operator, prompt.name, path), text=seen.as_shown(value))
+            value, path = self._noisy(prompt, view.fields, value, sample)
+        return Answer(view.restored(value), Call(prompt.operator, prompt.name, path), text=view.as_shown(value))
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:
         """The request hash under which a recording keeps the answer."""
@@ -214,20 +216,21 @@ class Rules:
 
     def _noisy(self, prompt: Prompt, fields: Fields, value: AnswerModel, sample: int) -> tuple[AnswerModel, str]:
         random = Random(key_of([self._seed, prompt.name, fields.model_dump(mode="json"), sample]))
-        # Drawn before anything else, and whatever the rate is: only so are corrupted answers nested across rates.
+        # The first random number decides, whatever the rate: so the corrupted answers are nested across rates.
         reading = _readings.get(prompt.name)
         if random.random() < self.engine.kept(reading(value) if reading else None):
             return value, "rules"
         noise = self._corruptions.get(prompt.name) or corruption_of(prompt) or self._known.errors.get(prompt.name)
         wrong = (noise or partial(corrupted, prompt))(fields, value, random)
-        # Where the schema leaves one answer only, a model has to give it as well.
+        # If the schema allows only one answer, a model must give it, too.
         return (value, "rules") if wrong == value else (within_schema(prompt, fields, wrong), "corrupted")
 
 
 def taken() -> tuple[dict[str, Any], ...]:
-    """Rules and noise of a notebook or a script, for the processes that play its episodes and never ran it.
+    """Rules and noise that a notebook or a script defines, for worker processes that never ran it.
 
-    A module's are registered wherever it is imported. What stands in `__main__` travels by value with the episodes.
+    Those of a module are registered wherever it is imported. Functions of `__main__` are sent by value with the
+    episodes.
     """
     return tuple(
         {name: function for name, function in table.items() if getattr(function, "__module__", "") == "__main__"}
@@ -236,7 +239,7 @@ def taken() -> tuple[dict[str, Any], ...]:
 
 
 def played(carried: tuple[dict[str, Any], ...], play: Callable[[str], R], task: str) -> R:
-    """Play a task where `carried` answers."""
-    for table, own in zip(_tables, carried, strict=True):
-        table.update(own)
+    """Register the `carried` rules and noise (see `taken`), and play a task."""
+    for table, functions in zip(_tables, carried, strict=True):
+        table.update(functions)
     return play(task)

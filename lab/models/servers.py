@@ -1,7 +1,7 @@
-"""Servers of models: where one is, whether it answers for a model, and what it takes of a request.
+"""Servers of models: their address, whether they answer for a model, and which request parameters they support.
 
-The last is negotiated once a process for each server and model: an answer is bound to its schema by the strictest way
-that the server takes, and a parameter that it rejects is left out. A preset (presets.yaml) or the engine option
+The parameters are negotiated once per process, server and model: an answer is bound to its schema by the strictest way
+that the server supports, and a parameter that it rejects is left out. A preset (presets.yaml) or the engine option
 `schema` says where the negotiation starts.
 """
 
@@ -34,25 +34,28 @@ from lab.models.engines import BINDINGS, OBJECT, SCHEMA, TEXT, TOOL, presets
 from lab.models.prompts import Prompt
 
 OPENAI = "https://api.openai.com/v1"
-STOP, NO_STOP, FREE = "stop", "no stop", "free"  # of free text: is it bound by the texts at which it ends, if any?
+STOP, NO_STOP, FREE = "stop", "no stop", "free"  # free text: with stop texts; without, as rejected; prompt has none
 LIMITS = ("max_tokens", "max_completion_tokens")  # names of the token limit
-MISSES = 2  # answers in another form after which a way that has bound none counts as ignored; one may be a model's slip
-NOT_TAKEN = (400, 404, 422, 500, 501)  # what servers say to a binding that they do not take
+MISSES = 2  # wrong-form answers after which a binding that never worked counts as ignored; one may be a model's slip
+NOT_TAKEN = (400, 404, 422, 500, 501)  # statuses for a binding that a server does not support
 REJECTS = re.compile(r"(un|not |n't )support|unrecogni[sz]ed|unknown|unexpected|not (permitted|allowed)", re.IGNORECASE)
-SUFFIXES = re.compile(r"([-@:]\d{3,}[-\d]*|[-.:]i?q\d\w*|@\w+)*")  # of snapshots, files, revisions
-LONGEST = 4.0  # seconds that one try of `Server.try_out` may take
-SMALL = [{"role": "user", "content": "Answer with OK."}]  # what finds out whether a server answers at all
+SUFFIXES = re.compile(r"([-@:]\d{3,}[-\d]*|[-.:]i?q\d\w*|@\w+)*")  # of model names: snapshots, files, revisions
+LONGEST = 4.0  # seconds for each request of `Server.try_out`
+SMALL = [
+    {"role": "user", "content": "Answer with OK."}
+]  # a minimal request, to find out whether a server answers at all
 MOST_NAMES = 8  # of models that a message lists
 
 
 class MissingKey(Unavailable):
-    """An endpoint was chosen, and the environment has neither an address nor a usable key for it."""
+    """An endpoint was chosen, but the environment has neither an address nor a usable key for it."""
 
 
 def stated_address(who: str, instead: str, usual: str = "") -> str:
-    """OPENAI_BASE_URL, or OpenAI's own address where there is a key alone.
+    """OPENAI_BASE_URL, or OpenAI's own address if only a key is set.
 
-    who, instead, usual: for the message. Raises MissingKey if neither is set, ValueError for what is no address.
+    who, instead, usual: for the message: who needs the server, what to use instead, the usual address.
+    Raises MissingKey if neither is set or the key is unusable, ValueError for an invalid address.
     """
     address = os.environ.get("OPENAI_BASE_URL", "").strip()
     if not address and (usual or not os.environ.get("OPENAI_API_KEY")):
@@ -82,29 +85,30 @@ def stated_address(who: str, instead: str, usual: str = "") -> str:
 def client_settings(address: str, options: Mapping[str, Any] = {}) -> dict[str, Any]:
     """Settings of the SDK's client for a cleaned address: the full address, the environment's key, headers and query.
 
-    options: the engine's. Raises MissingKey where a header names a variable that is not set.
+    options: the engine's. Raises MissingKey if a header or query names an environment variable that is not set.
     """
 
-    def held(name: str, value: str) -> str:
-        """The value of a header or of a query, of the variable that it names if it names one."""
+    def resolved(name: str, value: str) -> str:
+        """A header's or query's value; for $NAME, the value of that environment variable."""
         if value.startswith("$") and not os.environ.get(value[1:], "").strip():
             raise MissingKey(f"{name} is to hold {value}, and no environment variable of that name is set")
         return os.environ[value[1:]].strip() if value.startswith("$") else value
 
-    stated = os.environ.get("OPENAI_BASE_URL", "").strip()
+    env_address = os.environ.get("OPENAI_BASE_URL", "").strip()
     return {
-        # The environment's address may carry what the cleaned one must not, unless it has changed since.
-        "base_url": stated if clean_address(stated) == address else address,
-        "api_key": os.environ.get("OPENAI_API_KEY", "").strip() or "none",  # the SDK wants a word
-        "default_headers": {name: held(name, value) for name, value in options.get("headers", {}).items()},
-        "default_query": {name: held(name, value) for name, value in options.get("query", {}).items()},
+        # The environment's address may hold a password, which the cleaned one must not; if it has not changed, use it.
+        "base_url": env_address if clean_address(env_address) == address else address,
+        "api_key": os.environ.get("OPENAI_API_KEY", "").strip() or "none",  # the SDK rejects an empty key
+        "default_headers": {name: resolved(name, value) for name, value in options.get("headers", {}).items()},
+        "default_query": {name: resolved(name, value) for name, value in options.get("query", {}).items()},
     }
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """bindings: ways to bind an answer, in the order in which they are tried. limits: the same of the token limit's
-    names. without: parameters that are left out.
+    """The request parameters that a server supports. bindings: ways to bind an answer, in the order to try them.
+
+    limits: names of the token limit, in the order to try them. without: parameters to leave out.
     """
 
     bindings: tuple[str, ...] = BINDINGS
@@ -113,23 +117,23 @@ class Profile:
 
     @classmethod
     def first(cls, options: Mapping[str, Any], bindings: tuple[str, ...] = BINDINGS) -> Profile:
-        """The one with which the negotiation starts. options: an engine's. bindings: without a preset."""
+        """The profile that negotiation starts with. options: an engine's. bindings: the default without a preset."""
         limits = LIMITS[::-1] if "reasoning_effort" in options else LIMITS  # what reasoning models call it
         preset = presets()[options["preset"]].get("profile", {}) if "preset" in options else {}
-        stated = {"bindings": bindings, "limits": limits} | {name: tuple(value) for name, value in preset.items()}
+        fields = {"bindings": bindings, "limits": limits} | {name: tuple(value) for name, value in preset.items()}
         if forced := options.get("schema"):
-            stated["bindings"] = (TEXT if forced == "off" else forced,)
-        return cls(**stated)
+            fields["bindings"] = (TEXT if forced == "off" else forced,)
+        return cls(**fields)
 
     def adapted(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters of a request as the server takes them."""
+        """The request parameters, renamed or left out as the server requires."""
         limit = next(iter(self.limits), "")
-        named = {limit if name in LIMITS else name: value for name, value in arguments.items()}
-        return {name: value for name, value in named.items() if name and name not in self.without}
+        renamed = {limit if name in LIMITS else name: value for name, value in arguments.items()}
+        return {name: value for name, value in renamed.items() if name and name not in self.without}
 
 
 def bound(way: str, prompt: Prompt) -> dict[str, Any]:
-    """The parameters that bind the answer to a prompt."""
+    """The request parameters that bind the answer to a prompt in this way; {} for a way that needs none."""
     name, schema = re.sub(r"\W", "_", prompt.name), prompt.schema
     tool = {"name": name, "description": "Gives the answer.", "parameters": schema}
     form = {"name": name, "schema": schema, "strict": True}
@@ -139,35 +143,35 @@ def bound(way: str, prompt: Prompt) -> dict[str, Any]:
             "tools": [{"type": "function", "function": tool}],
             "tool_choice": {"type": "function", "function": {"name": name}},
         },
-        OBJECT: {"response_format": {"type": "json_object"}},  # prompts name the keys in any case
+        OBJECT: {"response_format": {"type": "json_object"}},  # the prompt's text names the keys
         STOP: {"stop": list(prompt.stop)},
     }
     return ways.get(way, {})
 
 
 def rejected(error: Any, sent: Mapping[str, Any]) -> str:
-    """The parameter, of those sent, that a status error rejects; "" where it rejects none."""
+    """The name of the sent parameter that a status error rejects; "" if none."""
     message = str(getattr(error, "message", error))[:500]
     if error.status_code not in (400, 422) or not REJECTS.search(f"{error.code} {message}"):
         return ""
     names = [name for name in sent if name not in ("response_format", "tools", "tool_choice")]
-    named = (name for name in names if re.search(rf"\b{re.escape(name)}\b", message))
-    return error.param if error.param in names else next(named, "")
+    matches = (name for name in names if re.search(rf"\b{re.escape(name)}\b", message))
+    return error.param if error.param in names else next(matches, "")
 
 
 def same_model(wanted: str, stated: str) -> bool:
-    """Whether an answer's model is the one asked for: paths, dates and file suffixes make no other model."""
+    """Whether an answer's model is the one asked for; paths, dates and file suffixes may differ."""
     short, long = (re.sub(r".*/|[-:]latest$|\.gguf$", "", name.lower()) for name in (wanted, stated))
     return not stated or (long.startswith(short) and bool(SUFFIXES.fullmatch(long, len(short))))
 
 
 @dataclass(eq=False)
 class Server:
-    """What this process knows of a model at an address. Threads share it: a change is one assignment.
+    """What this process knows about a model at an address. Threads share it, so every change is one assignment.
 
-    bindings: prompt -> what binds its answers. proven: what has bound one; missed: what was taken and has bound none ->
-    how often; ignored: prompts, and bindings that they go without. models, fingerprints: those that answers state.
-    there: it was found to answer for the model.
+    bindings: prompt -> the way its answers are bound. proven: ways that have worked. missed: way -> how often the
+    server accepted it without effect. ignored: (prompt, way) pairs that are no longer tried. models, fingerprints: as
+    answers state them. there: the server was found to answer for the model.
     """
 
     address: str
@@ -182,43 +186,42 @@ class Server:
     there: bool = False
 
     def try_out(self, client: Client) -> None:
-        """Ask once a process whether this server answers for this model; a server that is slow or cannot tell passes.
+        """Check once per process that this server answers for this model; a slow or unclear reply passes.
 
-        Asked within seconds, while a question would be repeated for as long as the patience lasts.
-        Raises EndpointUnavailable where there is no connection, no permission, no such model, or a web page for an
-        answer.
+        Takes seconds, while a question would be retried for as long as the patience lasts.
+        Raises EndpointUnavailable if there is no connection, no permission, no such model, or only a web page.
         """
         with _one_at_a_time:
-            # Raised outside the handler of the SDK's error: no context that holds the request, and with it the key.
+            # Raised outside the handler of the SDK's error, whose request, and with it the key, would stay as context.
             if not self.there and (error := _objection(client, self.address, self.model)):
                 raise error
             self.there = True
 
     def ways(self, prompt: Prompt) -> tuple[str, ...]:
-        """The ways to bind a prompt's answer, in the order in which they are tried.
+        """The ways to bind a prompt's answer, in the order to try them.
 
-        One prompt's fall may be the fault of its schema; after two, the others start with the strictest that was taken.
+        If one prompt fell back, its schema may be the cause. After two, others start at the strictest one accepted.
         """
         ways = self.profile.bindings
         if prompt.free:
             ways = (STOP, NO_STOP) if prompt.stop else (FREE,)
-        taken = [ways.index(way) for way in self.bindings.values() if way in ways]
-        first = self.bindings.get(prompt.name, "")
-        start = ways.index(first) if first in ways else min(taken) if len(taken) > 1 else 0
-        left = tuple(way for way in ways[start:] if (prompt.name, way) not in self.ignored) or ways[-1:]
-        # Of a prompt that was answered, the loosest alone tells whether a request is wrong in itself.
-        return (left[0], *left[1:][-1:]) if first else left
+        accepted = [ways.index(way) for way in self.bindings.values() if way in ways]
+        current = self.bindings.get(prompt.name, "")
+        start = ways.index(current) if current in ways else min(accepted) if len(accepted) > 1 else 0
+        remaining = tuple(way for way in ways[start:] if (prompt.name, way) not in self.ignored) or ways[-1:]
+        # For a prompt that was answered before, the loosest way alone tells whether the request itself is wrong.
+        return (remaining[0], *remaining[1:][-1:]) if current else remaining
 
     def takes(self, prompt: str, tried: tuple[str, ...], bound_it: bool | None) -> None:
-        """Keep what binds a prompt's answers: the last way that was tried; the others the server did not take.
+        """Record how a prompt's answers are bound: by the last way tried; the server rejected the others.
 
-        bound_it: whether the answer was bound by it, None where it does not tell. Some servers take what they ignore:
-        one that has bound no answer by a way, and missed MISSES, is asked by the next.
+        bound_it: whether the answer was bound; None if unclear. Some servers accept a way and ignore it: one that
+        never worked is replaced by the next after MISSES answers that it did not bind.
         """
-        *before, way = tried
-        if before and self.bindings.get(prompt) != way:
-            self._say(f"takes no {', no '.join(before)} of {prompt}; its answers are bound by: {way}")
-        self.ignored.update((prompt, other) for other in before)
+        *failed, way = tried
+        if failed and self.bindings.get(prompt) != way:
+            self._say(f"takes no {', no '.join(failed)} of {prompt}; its answers are bound by: {way}")
+        self.ignored.update((prompt, other) for other in failed)
         self.bindings[prompt] = way
         if bound_it:
             self.proven.add(way)
@@ -230,19 +233,19 @@ class Server:
                 self.bindings.pop(prompt, None)
 
     def adapts(self, error: Any, sent: Mapping[str, Any]) -> bool:
-        """Whether an error rejects a parameter that was sent; it is renamed or left out from then on."""
-        name, was = rejected(error, sent), self.profile
-        if name in was.limits:
-            self.profile = replace(was, limits=tuple(limit for limit in was.limits if limit != name))
-        elif name and name not in was.without:
-            self.profile = replace(was, without=(*was.without, name))
-        if self.profile != was:
+        """Whether an error rejects a parameter that was sent; if so, later requests rename it or leave it out."""
+        name, profile = rejected(error, sent), self.profile
+        if name in profile.limits:
+            self.profile = replace(profile, limits=tuple(limit for limit in profile.limits if limit != name))
+        elif name and name not in profile.without:
+            self.profile = replace(profile, without=(*profile.without, name))
+        if self.profile != profile:
             renamed = f"it is sent as {self.profile.limits[0]}" if name in LIMITS and self.profile.limits else ""
             self._say(f"rejects {name}; {renamed or 'it is left out'}")
         return bool(name)
 
     def other(self, stated: str, fingerprint: str = "") -> str:
-        """Note which model answered; its name where that is not the one asked for, else ""."""
+        """Note which model answered. Returns its name if it is not the one asked for, else ""."""
         other = "" if same_model(self.model, stated) else stated
         if other and other not in self.models:
             self._say(f"answers come from another model: {other}")
@@ -251,7 +254,7 @@ class Server:
         return other
 
     def record(self) -> dict[str, Any]:
-        """What a run's manifest keeps of it."""
+        """The server's entry in a run's manifest."""
         return {
             "address": self.address,
             "model": self.model,
@@ -271,15 +274,15 @@ _one_at_a_time = threading.Lock()
 
 
 def server_of(address: str, model: str, start: Profile) -> Server:
-    """What this process knows of a server for which the negotiation started so."""
+    """This process's `Server` for an address, a model and a starting profile."""
     return _servers.setdefault((address, model, start), Server(address, model, start))
 
 
 def _objection(client: Client, address: str, model: str) -> EndpointError | None:
-    """Why every question would fail, None where nothing says so.
+    """The error that every question would meet; None if nothing points to one.
 
-    The list of models costs nothing and needs no model to be loaded; only where it says no, one token is asked for,
-    since some servers answer for more models than they list.
+    The list of models is free and loads no model. Only if the model is not on it, one token is requested, since some
+    servers answer for more models than they list.
     """
     import openai
 
@@ -296,22 +299,22 @@ def _objection(client: Client, address: str, model: str) -> EndpointError | None
             "OPENAI_BASE_URL to the address of one that runs"
         )
     except openai.APIStatusError as error:
-        if error.status_code not in (401, 403):  # others have no such list
+        if error.status_code not in (401, 403):  # with other statuses the server has no such list
             return None
         listed = None
     except BadBody:
         listed = None
     models = listed.get("data") if isinstance(listed, dict) else None
     names = [entry.get("id") for entry in models if isinstance(entry, dict)] if isinstance(models, list) else []
-    there = [name for name in names if isinstance(name, str)]
-    if model in there:
+    model_ids = [name for name in names if isinstance(name, str)]
+    if model in model_ids:
         return None
     try:
         body = client.chat({"model": model, "messages": SMALL, "max_tokens": 1}, LONGEST)
     except openai.APIStatusError as error:
-        # Only what would hold for every question; a model that wants other options is there.
+        # Only errors that hold for every question: a model that wants other options is there.
         refusal, status = refused(error, address), error.status_code
-    except (openai.APIConnectionError, BadBody, TimeoutError):  # it may pass: the first question will tell
+    except (openai.APIConnectionError, BadBody, TimeoutError):  # may be temporary: the first question will tell
         return None
     else:
         return only_pages(address) if is_page(body) else None
@@ -319,5 +322,7 @@ def _objection(client: Client, address: str, model: str) -> EndpointError | None
         return None
     if status in (401, 403):
         return EndpointUnavailable(f"{refusal}. The key is what OPENAI_API_KEY holds")
-    has = f". It has: {', '.join(there[:MOST_NAMES])}{', …' * (len(there) > MOST_NAMES)}" if there else ""
-    return EndpointUnavailable(f"{refusal}{has}{hint(model, there)}")
+    available = (
+        f". It has: {', '.join(model_ids[:MOST_NAMES])}{', …' * (len(model_ids) > MOST_NAMES)}" if model_ids else ""
+    )
+    return EndpointUnavailable(f"{refusal}{available}{hint(model, model_ids)}")

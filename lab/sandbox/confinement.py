@@ -1,16 +1,16 @@
-"""What holds a program: Landlock for files, and a filter of system calls (seccomp) for all else.
+"""Confinement of a program: Landlock for files, and a filter of system calls (seccomp) for everything else.
 
-Landlock lets it open only the files that it is granted, and needs no rights, packages or namespaces; see
+Landlock lets a program open only the files that it is granted, and needs no privileges, packages or namespaces; see
 https://docs.kernel.org/userspace-api/landlock.html. The filter allows the calls in system_calls.csv and refuses all
-others. It covers what Landlock leaves open: modes, owners, times and attributes of files, where a link leads, sockets,
+others. It covers what Landlock leaves open: modes, owners, times and attributes of files, targets of links, sockets,
 and other processes of the same user.
 
-A program may end itself by any signal but SIGKILL: the filter ends one that tries with SIGSYS, so that a SIGKILL is
-known to have come from outside (see `lab.sandbox.watching`). For that it also may not make a timer that sends one, or
-set a limit of processor time at which the kernel does.
+A program may end itself by any signal but SIGKILL: if it tries, the filter ends it with SIGSYS, so that a SIGKILL is
+known to come from outside (see `lab.sandbox.watching`). For the same reason it may not create a timer that sends one,
+or set a limit of processor time at which the kernel does.
 
-What a program holds on the disk must be there to see (`watching.holds_too_much`): its threads share one table of open
-files, and there is no way to hold a file that has never had a name, or to reserve room for one.
+All disk space of a program must be visible (`watching.holds_too_much`): its threads share one table of open files, and
+it cannot create a file that never had a name, or reserve space for a file.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @cache
 def version() -> int:
-    """The kernel's version of Landlock; 0 if it has none (before Linux 5.13, or switched off) or is not Linux."""
+    """The kernel's Landlock version; 0 without Landlock (before Linux 5.13, or switched off) or without Linux."""
     if sys.platform != "linux":
         return 0
     return max(0, _libc.syscall(*map(ctypes.c_long, (CREATE_RULESET, 0, 0, ASK_VERSION))))
@@ -54,10 +54,10 @@ def version() -> int:
 
 @contextlib.contextmanager
 def ruleset(folder: Path, readable: Iterable[Path]) -> Iterator[int]:
-    """A descriptor of rules that grant all within the folder, reading the other paths, and nothing else.
+    """A descriptor of Landlock rules: all rights within `folder`, reading of `readable`, and nothing else.
 
     From version 4 on they also refuse TCP, from 6 on signals and abstract sockets, which the filter refuses anyway.
-    Raises OSError if a path is gone or the kernel is short of memory.
+    Raises OSError if a path does not exist or the kernel is short of memory.
     """
     handled = (1 << FILE_RIGHTS.get(version(), 16)) - 1
     attributes = struct.pack("=QQQ", handled, 3 if version() >= 4 else 0, 3 if version() >= 6 else 0)
@@ -91,7 +91,7 @@ def _call(number: int, *arguments: int | bytes) -> int:
 
 Step = tuple[int, int, int, int]  # struct sock_filter: code, steps to skip if true, if false, operand
 
-OWN_PID = 0x7E57_0901  # stands in the filter for the program's own process number, known only when it has started
+OWN_PID = 0x7E57_0901  # placeholder in the filter for the program's own process id, which is known only after its start
 LOAD, EQUAL, AT_LEAST, ANY_BIT, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data; an argument's low half comes first
 ALLOW, KILL = (RETURN, 0, 0, 0x7FFF_0000), (RETURN, 0, 0, 0x8000_0000)
@@ -104,8 +104,8 @@ FIRST_NEW_CALL = 424
 CLONE_THREAD, CLONE_FILES = 0x10000, 0x400
 O_TMPFILE, O_TRUNC, O_ACCMODE = 0o20000000, 0o1000, 0o3
 AF_UNIX = 1  # other families make the kernel load modules
-# TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, which ask a terminal or a pipe. By others even a
-# file that can only be read takes new flags and versions.
+# TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, which query a terminal or a pipe. Others could
+# change flags and versions even of a file that is open for reading only.
 ASKING = (0x5401, 0x802C_542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 # F_DUPFD to F_SETLKW, and F_DUPFD_CLOEXEC. Others signal other processes, watch a file, or enlarge a pipe.
 FILE_COMMANDS = (*range(8), 1030)
@@ -139,7 +139,7 @@ def program_filter(machine: str = "") -> bytes:
 
 
 def _by_argument() -> dict[str, list[Step]]:
-    """Call -> the steps that decide on it; they end in a verdict."""
+    """Call -> the filter steps that decide on it; they end in a verdict."""
     return {
         "open": _opened(1),
         "openat": _opened(2),
@@ -148,29 +148,30 @@ def _by_argument() -> dict[str, list[Step]]:
         "kill": _to_itself(1),
         "tkill": _to_itself(1),
         "tgkill": _to_itself(2),
-        # Its own limits can be asked; 0 is "myself", and no new value is given.
+        # It may read its own limits (process 0 is itself), but not set them.
         "prlimit64": [_load(0), (EQUAL, 2, 0, OWN_PID), (EQUAL, 1, 0, 0), REFUSE, *_without_pointer(2)],
         "prctl": _among(0, NAMING),
         "ioctl": _among(1, ASKING),
         "fcntl": _among(1, FILE_COMMANDS),
         "socketpair": _among(0, [AF_UNIX]),
-        "sendto": _without_pointer(4),  # without an address it is how the ends of a pair of sockets write
+        "sendto": _without_pointer(4),  # without an address: how a socket pair writes
     }
 
 
 def _opened(flags: int) -> list[Step]:
-    """Answers for a file without a name as a file system that has none: Python's tempfile then makes a named one.
+    """The steps for opening a file. A file without a name is "not supported": Python's tempfile then makes a named one.
 
-    Refuses to empty a file without the right to write it, which Landlock did not notice before Linux 6.2; so does an
-    access mode of 3, which means neither to read nor to write. flags: position of the argument, from 0.
+    They refuse to truncate a file without the right to write it, which Landlock did not check before Linux 6.2. That
+    includes access mode 3, which means neither reading nor writing. flags: position of the argument, from 0.
     """
-    emptied = [(AND, 0, 0, O_TRUNC | O_ACCMODE), (EQUAL, 1, 0, O_TRUNC), (EQUAL, 0, 1, O_TRUNC | 3), REFUSE]
-    return [_load(flags), (ANY_BIT, 0, 1, O_TMPFILE), NOT_SUPPORTED, *emptied, ALLOW]
+    truncation = [(AND, 0, 0, O_TRUNC | O_ACCMODE), (EQUAL, 1, 0, O_TRUNC), (EQUAL, 0, 1, O_TRUNC | 3), REFUSE]
+    return [_load(flags), (ANY_BIT, 0, 1, O_TMPFILE), NOT_SUPPORTED, *truncation, ALLOW]
 
 
 def _to_itself(number: int) -> list[Step]:
-    """Allows the program to signal itself, but SIGKILL ends it as SIGSYS, and SIGCONT, by which it would go on while
-    `watching` looks at it, is refused. number: position of the signal among the arguments, from 0.
+    """The steps for signals: a program may signal itself only. number: position of the signal argument, from 0.
+
+    SIGKILL ends it with SIGSYS. SIGCONT is refused: with it, a program could continue while `watching` inspects it.
     """
     itself = [_load(0), (EQUAL, 1, 0, OWN_PID), REFUSE]
     return [*itself, _load(number), (EQUAL, 0, 1, signal.SIGKILL), KILL, (EQUAL, 0, 1, signal.SIGCONT), REFUSE, ALLOW]

@@ -1,4 +1,4 @@
-"""Starts a program: what its process does before the untrusted code, to confine itself for good."""
+"""Start of a program: its process confines itself irrevocably before it runs the untrusted code."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ exec(compile(source, main.__file__, "exec"), main.__dict__)
 def start(job: Job) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """Start the job's program in a process that confines itself.
 
-    Returns the process, whose output comes by pipes, and a socket that gives a byte when the program's first step
-    begins. The program cannot take that back. What fails before is the machine's fault; what fails after it, compiling
-    the source included, is the program's.
+    Returns the process, whose output comes through pipes, and a socket that receives a byte when the program begins.
+    The program cannot undo that. A failure before is the machine's fault; a failure after it, also of compiling the
+    source, is the program's.
     Raises OSError if the machine cannot start a process.
     """
     began, stdin = socket.socketpair()
@@ -90,12 +90,12 @@ def command(job: Job, rules: int) -> list[str]:
     """The command that confines itself and then runs the job's code. rules: a descriptor of `ruleset`."""
     limits = {
         "AS": job.limits.memory_mb * MB,
-        "CPU": math.ceil(job.cpu_s) + 1,  # should `watching` look too late
+        "CPU": math.ceil(job.cpu_s) + 1,  # in case `watching` checks too late
         "FSIZE": job.limits.disk_mb * MB,
         "NOFILE": job.limits.open_files,
-        "CORE": 1,  # at 0 a kernel that hands crashes to a program of the host still starts that one; core(5)
+        "CORE": 1,  # with 0, a kernel that pipes crashes to a host program would still start it; core(5)
         "MEMLOCK": 0,
-        # Of the user's, of which all processes have one supply: beyond it, nobody could make a timer any more.
+        # All processes of a user share one limit: if a program used it up, nobody could create a timer any more.
         "SIGPENDING": 64,
     }
     unlogged = int(version() >= 7)  # LANDLOCK_RESTRICT_SELF_LOG_SAME_EXEC_OFF: no refusal fills the audit log

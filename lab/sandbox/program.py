@@ -1,4 +1,4 @@
-"""A program for the sandbox: what goes in and what comes out, what it raises, and the interpreter that runs it."""
+"""A program for the sandbox: its job, limits, result and errors, and the interpreter that runs it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Ending = Literal["exit", "timeout", "output", "disk", "threads", "killed"]
 
 
 class SandboxUnavailable(Unavailable):
-    """The sandbox does not hold on this machine; the message says why. Stops the run; no episode has failed."""
+    """The sandbox does not hold on this machine; the message says why. Stops the run; no episode counts as failed."""
 
 
 class SandboxFailed(BackendDied):
-    """The machine kept a program from running or from ending, which is no result of the program.
+    """The machine kept a program from running or ending, so there is no result of the program.
 
     The harness plays such an episode once more, so no program may be able to cause this: see `lab.sandbox.watching`.
     """
@@ -34,12 +34,12 @@ class SandboxFailed(BackendDied):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one program may use. A program has one process, so every limit holds for the program as a whole.
+    """Resource limits of one program. A program has one process, so every limit holds for the program as a whole.
 
-    cpu_s: seconds of processor time, of all threads; None is as many as the wall-clock timeout.
-    output_bytes: of standard output, and as much again of standard error.
-    disk_mb, disk_entries: in the working folder, which is removed when the program ends; the texts that it is given
-    count, and so do removed files that it still holds.
+    cpu_s: seconds of processor time of all threads together; None: the wall-clock timeout.
+    output_bytes: of standard output, and the same for standard error.
+    disk_mb, disk_entries: in the working folder, which is removed when the program ends; they include the texts that
+    the program is given, and removed files that it still has open.
     """
 
     memory_mb: int = 512
@@ -53,10 +53,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Result:
-    """How a program ended and what it printed; bytes that are not UTF-8 come as U+FFFD.
+    """How a program ended and what it printed; bytes that are not UTF-8 become U+FFFD.
 
-    ended: exit (by itself), timeout (wall clock or processor time), output, disk, threads (that limit was passed),
-    killed (by a signal). returncode: None unless the program ended by itself; minus the signal if by one.
+    ended: exit (by itself), timeout (wall clock or processor time), output, disk, threads (limit exceeded), killed (by
+    a signal). returncode: None unless ended is exit or killed; for a signal, minus its number.
     seconds: wall clock, start of the interpreter included.
     """
 
@@ -73,7 +73,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Job:
-    """A program made ready.
+    """A program that is ready to start.
 
     folder: its working folder on the host. shared: name in the folder -> host path, read-only.
     folder_identity: device and inode; they differ for another folder of the same name.
@@ -97,9 +97,10 @@ class Job:
 
 @contextlib.contextmanager
 def prepared(code: str, files: Mapping[str, Path | str], timeout: float, limits: Limits) -> Iterator[Job]:
-    """The job with its code and files in a folder of its own, removed afterwards whatever the program left in it.
+    """The job, with code and files in its own folder, which is removed afterwards whatever the program left in it.
 
-    Raises SandboxFailed if the folder cannot be filled, as on a full disk; ValueError for a wrong name or path.
+    Raises SandboxFailed if the folder cannot be filled, as on a full disk.
+    Raises ValueError for an invalid name or path.
     """
     for name, content in files.items():
         _check(name, content)
@@ -123,7 +124,7 @@ def prepared(code: str, files: Mapping[str, Path | str], timeout: float, limits:
 
 
 def _check(name: str, content: Path | str) -> None:
-    """Raises ValueError if the name leads out of the folder, or if a path cannot be shown in it."""
+    """Raises ValueError if the name leads out of the folder, or if a path cannot be made visible in it."""
     if "\0" in name or {"", ".", ".."} & set(name.split("/")):
         raise ValueError(f"{name!r} cannot name a file of a sandbox: give a relative name, without ..")
     if isinstance(content, Path) and content.is_symlink():
@@ -132,7 +133,7 @@ def _check(name: str, content: Path | str) -> None:
         raise ValueError(f"{name!r} is to show {content}, which is neither a folder nor a file")
 
 
-# Loads every extension module of the standard library, and prints which files the process then maps.
+# Loads all extension modules of the standard library, and prints the files that the process then has mapped.
 PROBE = """
 import importlib, json, os, pkgutil, sys
 folders = [path for path in sys.path if os.path.isdir(path)]
@@ -150,15 +151,15 @@ PACKAGES = ("site-packages", "dist-packages")
 
 
 def environment(home: str) -> dict[str, str]:
-    """All variables that a program sees. The hash seed and the time zone make it print the same on every machine."""
+    """All environment variables of a program. Hash seed and time zone make its output the same on every machine."""
     return {"LANG": "C.UTF-8", "HOME": home, "TMPDIR": home, "PYTHONHASHSEED": "0", "TZ": "UTC"}
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """executable: the interpreter behind a virtual environment. library: folders of the standard library.
+    """A Python interpreter. executable: the one behind a virtual environment. library: folders of the standard library.
 
-    readable: the files and folders that it needs once it runs; installed packages are not among them.
+    readable: the files and folders that it needs when it runs, without installed packages.
     """
 
     executable: Path
@@ -166,7 +167,7 @@ class Interpreter:
     readable: tuple[Path, ...]
 
     def command(self, *arguments: str) -> list[str]:
-        """Without site packages, the user's or the starting folder's modules and bytecode files; always in UTF-8."""
+        """The command line: UTF-8; no site packages, modules of the user or the current folder, or bytecode files."""
         return [str(self.executable), "-P", "-s", "-S", "-B", "-X", "utf8", *arguments]
 
 
@@ -182,7 +183,7 @@ def interpreter() -> Interpreter:
     needed = json.loads(answer.stdout)
     folders = {Path(path).resolve() for path in needed["folders"]}
     library = tuple(sorted(folder for folder in folders if not folders & set(folder.parents)))
-    # Rights on a folder hold for all within it, so the library is granted entry by entry, without its packages.
+    # Rights on a folder include everything within, so the library is granted entry by entry, without its packages.
     entries = {path for folder in library for path in folder.iterdir() if path.name not in PACKAGES}
     files = {Path(path) for path in (*needed["mapped"], *ALSO_NEEDED)}
     return Interpreter(executable, library, tuple(sorted(path for path in entries | files if path.exists())))

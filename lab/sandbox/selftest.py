@@ -1,4 +1,4 @@
-"""A program of our own that tries to get out of the sandbox before any other program is put into it."""
+"""The sandbox's self-test: a program of our own tries to escape before any other program is run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lab.sandbox.watching import watched
 
 ALLOWED_MB = 256
 
-# Each attempt that comes through leaves its name in the list printed at the end.
+# Every successful attempt adds its name to the list that is printed at the end.
 ATTEMPTS = """
 import json, os, resource, socket, sys
 facts, open_doors = json.load(open("facts.json")), []
@@ -54,7 +54,7 @@ print(json.dumps([open("given/file.txt").read(), open_doors]))
 
 
 def examine() -> None:
-    """Raises SandboxUnavailable, saying what came through, unless the sandbox contains every attempt."""
+    """Run the self-test. Raises SandboxUnavailable, naming the attempts that succeeded."""
     if not confinement.version():
         raise SandboxUnavailable("the kernel has no Landlock, or it is switched off")
     with scratch_folder("sandbox-test-") as host:
@@ -71,7 +71,7 @@ def examine() -> None:
         try:
             with prepared(ATTEMPTS, files, timeout=20.0, limits=Limits(memory_mb=ALLOWED_MB)) as job:
                 result = watched(job)
-        except SandboxFailed as error:  # where the interpreter never starts, it looks like a fault of the machine
+        except SandboxFailed as error:  # an interpreter that never starts looks like a fault of the machine
             raise SandboxUnavailable(str(error)) from error
         if not result.ok:
             raise SandboxUnavailable(f"an honest program does not run: {result.ended} {result.stderr.strip()[-500:]}")

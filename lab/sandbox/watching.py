@@ -1,16 +1,16 @@
-"""Watches a running program: reads what it prints, and ends it when it passes a limit; our own memory stays bounded.
+"""The watcher of a running program: reads its output with bounded memory, and ends it when it exceeds a limit.
 
-It also tells a fault of the machine, which raises SandboxFailed, from what the program did, which is a result. A fault
-is only what no program can bring about, or a hostile one would be played again and again:
+It also distinguishes faults of the machine, which raise SandboxFailed, from the program's own doing, which is a result.
+Only what no program can cause counts as a fault; otherwise a hostile program would be retried again and again:
 
 - The program never began (`first_steps.start`).
-- Its working folder is another one or gone. A program may empty it, but has no rights on the folder above.
-- A SIGKILL came that we did not send. The filter of system calls leaves a program every other signal. One that the
-  kernel kills for want of memory kept within its own limit: the machine is smaller than that limit promises.
+- Its working folder was replaced or is gone. A program may empty it, but has no rights on the parent folder.
+- A SIGKILL came that we did not send. The filter of system calls lets a program send itself only other signals. If the
+  kernel kills it for lack of memory, it was within its own limit: the machine has less memory than the limit promises.
 
-No limit of the kernel says how much of the disk a program holds, without a mount. A hostile one moves things about: it
-puts a link where a folder was, gives a folder a new name every moment, or holds files that it has removed. So it is
-stopped while its folder is measured, and no link is followed.
+Without a mount, the kernel has no limit for a program's disk space. A hostile program moves things: it replaces a
+folder by a link, renames a folder all the time, or keeps removed files open. So it is stopped while its folder is
+measured, and no link is followed.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from lab.sandbox.first_steps import start
 from lab.sandbox.program import MB, Ending, Job, Result, SandboxFailed
 
 BLOCK = 512  # bytes in st_blocks
-STOPPING_S = 0.1  # a thread that waits for a disk stops only after that
-# A thread that did not stop in time has just moved something, or the process is just ending: the next look sees it.
+STOPPING_S = 0.1  # seconds to wait for the stop; a thread that waits for a disk stops only after that wait
+# A thread that did not stop in time has just moved something, or the process is ending: the next check sees it.
 MOVED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESRCH)
 SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 STOPPED_OR_ENDED = os.WSTOPPED | os.WEXITED | os.WNOWAIT | os.WNOHANG
 
 
 def holds_too_much(pid: int, job: Job) -> bool:
-    """Whether the program holds more than its limits allow, in its folder or in files that it has removed from there.
+    """Whether the program exceeds its disk limits, in its folder or in removed files that it still has open.
 
-    A folder that cannot be listed (no permission, path too long) holds too much: anything may be in it.
-    Raises SandboxFailed if this machine is too short of memory or descriptors to look.
+    A folder that cannot be listed (no permission, path too long) counts as too much, since anything may be in it.
+    Raises SandboxFailed if this machine is too short of memory or descriptors to check.
     """
     limit = job.limits.disk_mb * MB
     with _stopped(pid):
@@ -60,38 +60,38 @@ def holds_too_much(pid: int, job: Job) -> bool:
 
 
 def _entries(folder: Path) -> Iterator[os.stat_result]:
-    """The status of every file and folder within, at any depth."""
-    waiting = [str(folder)]
-    while waiting:
-        with os.scandir(waiting.pop()) as entries:
+    """Yield the status of every file and folder in `folder`, at any depth."""
+    pending = [str(folder)]
+    while pending:
+        with os.scandir(pending.pop()) as entries:
             for entry in entries:
                 status = entry.stat(follow_symlinks=False)
                 if stat.S_ISDIR(status.st_mode):
-                    waiting.append(entry.path)
+                    pending.append(entry.path)
                 yield status
 
 
 def _removed(pid: int, folder: Path) -> float:
-    """Bytes in files without a name that the program holds open; infinite if it has mapped one and closed it.
+    """Bytes of removed files that the program has open; infinite if it has mapped one and closed it.
 
-    Its threads share memory and open files (the filter sees to that), so any that lives shows those of all; the
-    first one may have ended alone.
+    The filter ensures that its threads share memory and open files, so any living thread shows those of all; the first
+    thread may have ended before the others.
     """
     for task in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             if not (maps := (task / "maps").read_bytes()):
                 continue
             statuses = [os.stat(task / "fd" / name) for name in os.listdir(task / "fd")]
-            held = {status.st_ino: status.st_blocks * BLOCK for status in statuses if status.st_nlink == 0}
-            # The size of a file that is mapped and not open cannot be asked.
-            return math.inf if _mapped_without_name(maps, folder) - held.keys() else sum(held.values())
+            sizes = {status.st_ino: status.st_blocks * BLOCK for status in statuses if status.st_nlink == 0}
+            # The size of a file that is mapped but not open cannot be determined.
+            return math.inf if _mapped_without_name(maps, folder) - sizes.keys() else sum(sizes.values())
     return 0
 
 
 def _mapped_without_name(maps: bytes, folder: Path) -> set[int]:
     """Inodes of removed files of the folder, from /proc/PID/maps: address, rights, offset, device, inode, path.
 
-    The kernel writes a line end in a path as \\012, and nothing else in another way.
+    The kernel escapes only the line end in a path, as \\012.
     """
     within = os.fsencode(folder).replace(b"\n", rb"\012") + b"/"
     lines = (line.split(maxsplit=5) for line in maps.splitlines() if line.endswith(b" (deleted)"))
@@ -100,11 +100,11 @@ def _mapped_without_name(maps: bytes, folder: Path) -> set[int]:
 
 @contextlib.contextmanager
 def _stopped(pid: int) -> Iterator[None]:
-    """The program stands still meanwhile; it can neither refuse SIGSTOP nor send SIGCONT, by the filter."""
+    """Stop the program for the duration of the context. It cannot ignore SIGSTOP, and the filter refuses SIGCONT."""
     os.kill(pid, signal.SIGSTOP)
     try:
-        until = time.monotonic() + STOPPING_S
-        while not os.waitid(os.P_PID, pid, STOPPED_OR_ENDED) and time.monotonic() < until:
+        deadline = time.monotonic() + STOPPING_S
+        while not os.waitid(os.P_PID, pid, STOPPED_OR_ENDED) and time.monotonic() < deadline:
             time.sleep(0.0005)
         yield
     finally:
@@ -112,12 +112,12 @@ def _stopped(pid: int) -> Iterator[None]:
 
 
 TICK_S = 0.02
-STARTING_S = 20.0  # normally 0.02; a busy machine may take long, and that is not the program's time
+STARTING_S = 20.0  # normally 0.02; a busy machine may take longer, which does not count as the program's time
 
 
 @dataclass
 class Stream:
-    """One pipe, kept up to the limit."""
+    """The output of one pipe. kept: at most `limit` bytes of it. full: the limit was exceeded."""
 
     fd: int
     limit: int
@@ -125,7 +125,7 @@ class Stream:
     full: bool = False
 
     def read(self) -> None:
-        """Read what the pipe holds now."""
+        """Read what is in the pipe now."""
         with contextlib.suppress(BlockingIOError):
             while not self.full and (piece := os.read(self.fd, 64 * 1024)):
                 self.full = len(self.kept) + len(piece) > self.limit
@@ -136,14 +136,14 @@ class Stream:
 
 
 def watched(job: Job) -> Result:
-    """Start the job's program and wait for its end; when this returns or raises, the program is gone.
+    """Start the job's program and wait for its end; when this returns or raises, the program has ended.
 
     Raises SandboxFailed for a fault of the machine.
     """
     started = time.monotonic()
     try:
         watch = _Watch(job)
-    except OSError as error:  # the sandbox held before: the machine is short of something for now
+    except OSError as error:  # the sandbox worked before: the machine temporarily lacks a resource
         raise SandboxFailed(f"the sandbox did not start a program: {error}") from error
     with watch.process, watch.began:
         try:
@@ -157,9 +157,9 @@ def watched(job: Job) -> Result:
     if job.folder_gone:
         raise SandboxFailed(f"the working folder {job.folder} of a program was removed while it ran")
     if not watch.begun:
-        how = f"within {STARTING_S:g} s" if ended == "timeout" else f"and ended with status {returncode}"
+        detail = f"within {STARTING_S:g} s" if ended == "timeout" else f"and ended with status {returncode}"
         raise SandboxFailed(
-            f"the interpreter of a program did not start {how}: {stderr.strip()[-500:] or 'no message'}"
+            f"the interpreter of a program did not start {detail}: {stderr.strip()[-500:] or 'no message'}"
         )
     if ended == "exit" and returncode == -signal.SIGKILL:
         raise SandboxFailed("a program was killed from outside, by a SIGKILL that neither it nor its sandbox sent")
@@ -171,7 +171,7 @@ def watched(job: Job) -> Result:
 
 
 class _Watch:
-    """A program that has been started, and what it has printed so far. begun: whether its first step has begun."""
+    """A started program and its output so far. begun: whether its own code has begun."""
 
     def __init__(self, job: Job) -> None:
         self.job, self.begun = job, False
@@ -183,20 +183,20 @@ class _Watch:
             os.set_blocking(fd, False)
 
     def until_the_end(self) -> Ending:
-        """How the program ended or is to be ended."""
+        """Wait until the program ends or exceeds a limit; returns which."""
         with open(os.pidfd_open(self.process.pid), "rb") as alive:
-            over = select.poll()
-            over.register(alive, select.POLLIN)
+            poll = select.poll()
+            poll.register(alive, select.POLLIN)
             deadline = time.monotonic() + STARTING_S
             while True:
-                ended = bool(over.poll(1000 * TICK_S))
-                if self.read():  # until then no limit counts: a busy machine's slow start is not the program's
+                ended = bool(poll.poll(1000 * TICK_S))
+                if self.read():  # limits count from here: a slow start on a busy machine is not the program's
                     deadline = time.monotonic() + self.job.timeout
                 if ending := self._ending(ended, deadline):
                     return ending
 
     def read(self) -> bool:
-        """Read what the program has printed; returns whether its first step has begun since the last call."""
+        """Read the program's output; returns whether its own code has begun since the last call."""
         self.stdout.read()
         self.stderr.read()
         with contextlib.suppress(BlockingIOError, ConnectionResetError):
@@ -206,9 +206,9 @@ class _Watch:
         return False
 
     def _ending(self, ended: bool, deadline: float) -> Ending | None:
-        """The limit that the program has passed, or "exit" if it has ended; None while it may go on.
+        """The limit that the program has exceeded, or "exit" if it has ended; None while it may go on.
 
-        A program whose folder is gone is to be ended, which reads "killed".
+        A program whose folder is gone has to be ended, which is "killed".
         """
         if self.stdout.full or self.stderr.full:
             return "output"
@@ -227,6 +227,6 @@ class _Watch:
 def process_statistics(pid: int) -> tuple[float, int]:
     """Seconds of processor time of all threads so far, and the number of threads, from /proc/pid/stat: see proc(5)."""
     line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    fields = line.rpartition(")")[2].split()  # the name before it may hold anything; the state, field 3, comes first
+    fields = line.rpartition(")")[2].split()  # from field 3, the state, on: the name before may hold anything
     ticks = int(fields[14 - 3]) + int(fields[15 - 3])
     return ticks / os.sysconf("SC_CLK_TCK"), int(fields[20 - 3])

@@ -1,7 +1,7 @@
-"""Episodes of runs, read back from a run's folder alone: their outcomes and their timelines.
+"""Stored runs: outcomes and timelines of their episodes, read from the run's folder alone.
 
-A run's manifest names the experiment's class that wrote it, which is imported here when it is used, so that this
-package knows no paper. A run without that note, or of a class that is not to be had here, has the generic timeline.
+A run's manifest names the experiment class that wrote it. The class is imported here only when it is used, so that this
+package knows no paper. A run without that entry, or of a class that cannot be imported, has the generic timeline.
 """
 
 from __future__ import annotations
@@ -27,54 +27,54 @@ from lab.viewer.timeline import Timeline, cause, generic_timeline
 
 
 class NoScores(ValueError):
-    """A run's scores cannot be had here; the message says why."""
+    """A run's scores cannot be computed here; the message says why."""
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run's folder, opened for reading; nothing in it is locked or changed. Raises DamagedFile where it is used."""
+    """A run's folder, opened read-only without a lock. Its properties raise DamagedFile for a damaged file."""
 
     folder: Path
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What was run."""
+        """The run's manifest."""
         return Manifest.read(self.folder)
 
     @cached_property
     def episodes(self) -> dict[str, Episode]:
-        """The finished episodes by task, in the manifest's order."""
-        read = {line["task"]: Episode(**line) for line in read_lines(self.folder / EPISODES)}
-        return {task: read[task] for task in self.manifest.tasks if task in read}
+        """Task -> its finished episode, in the manifest's order."""
+        finished = {line["task"]: Episode(**line) for line in read_lines(self.folder / EPISODES)}
+        return {task: finished[task] for task in self.manifest.tasks if task in finished}
 
     @cached_property
     def usage(self) -> dict[str, Any]:
-        """Task -> what its episode took, by operator."""
+        """Task -> the usage of its episode, by operator (`lab.models.backbone.by_operator`)."""
         return {line["task"]: line["usage"] for line in read_lines(self.folder / USAGE)}
 
     @cached_property
     def not_measured(self) -> dict[str, str]:
-        """Task -> why the machine kept it from being measured."""
+        """Task without an episode -> the fault of the machine that prevented it."""
         lines = read_lines(self.folder / FAULTS)
         return {line["task"]: line["why"] for line in lines if line["task"] not in self.episodes}
 
     @cached_property
     def setup(self) -> Experiment | None:
-        """The experiment as it was played; None where its class is not noted, or not to be had here."""
+        """The experiment as it was played; None if its class is not recorded, or cannot be imported here."""
         return self._read_back[0]
 
     @property
     def unread(self) -> str:
-        """Why there is no `setup`; "" where there is one."""
+        """Why there is no `setup`; "" if there is one."""
         return "" if self.setup else self._read_back[1]
 
     @property
     def metric(self) -> str:
-        """What the scores are, such as "final pass"; "" where it has none here."""
+        """The name of the score, such as "final pass"; "" if there is none here."""
         return (self.setup.headline or self.setup.metric) if self.setup else ""
 
     def scores(self) -> list[Score]:
-        """Returns what the run's headline is the mean of, from whole groups of episodes; failed ones say why.
+        """The scores whose mean is the run's headline, from complete groups of episodes; failed ones have a reason.
 
         Raises NoScores.
         """
@@ -85,12 +85,12 @@ class StoredRun:
         episodes, _ = by_group(self.setup, self.manifest.tasks, self.episodes, self.not_measured)
         try:
             return self.setup.scores(episodes)
-        # Of a paper, or of a reader's own experiment, on what other code may have written.
+        # Any error of a paper's or a user's experiment, which reads results that other code may have written.
         except Exception as error:
             raise NoScores(f"{type(error).__name__}: {error}") from error
 
     def judged(self, task: str) -> Judgement:
-        """What a finished episode came to. Its score is None where what it is scored with is not on this machine."""
+        """Score and reason of a finished episode. The score is None if the data for scoring are not on this machine."""
         episode = self._episode(task)
         try:
             return self.setup.judged(episode) if self.setup else Judgement(None, cause(episode.error))
@@ -98,8 +98,10 @@ class StoredRun:
             return Judgement(None, str(error))
 
     def timeline(self, task: str, prompts: bool = False) -> Timeline:
-        """A finished episode to look at. prompts: with prompts and answers, which are had by playing it again from
-        what was kept of its answers (see `lab.viewer.transcripts`). Raises ValueError for a task without one.
+        """The timeline of a finished episode. Raises ValueError for a task without one.
+
+        prompts: include prompts and answers, by playing the episode again from its stored answers (see
+        `lab.viewer.transcripts`).
         """
         episode, judged, notes = self._episode(task), self.judged(task), list(self._read_back[1:])
         exchanges: tuple[Any, ...] = ()
@@ -109,22 +111,22 @@ class StoredRun:
         else:
             notes.append("Prompts and answers are left out; ask for them with prompts=True, or --prompts.")
         try:
-            made = self.setup.timeline(episode, exchanges) if self.setup else generic_timeline(episode, exchanges)
+            timeline = self.setup.timeline(episode, exchanges) if self.setup else generic_timeline(episode, exchanges)
         except MissingData as error:
-            made = generic_timeline(episode, exchanges)
+            timeline = generic_timeline(episode, exchanges)
             notes.append(f"Only what was kept: {error}")
         facts = {"engine": engines.parse(self.manifest.engine).label, "run": self.folder.name}
         return replace(
-            made, title=made.title or task, score=judged.score, notes=(*made.notes, *notes),
-            outcome=made.outcome or judged.reason, about={**made.about, **self._took(task), **facts},
+            timeline, title=timeline.title or task, score=judged.score, notes=(*timeline.notes, *notes),
+            outcome=timeline.outcome or judged.reason, about={**timeline.about, **self._took(task), **facts},
         )  # fmt: skip
 
     def _episode(self, task: str) -> Episode:
         if task not in self.episodes:
-            there = ", ".join(list(self.episodes)[:5]) or "none"
+            examples = ", ".join(list(self.episodes)[:5]) or "none"
             why = cause(self.not_measured.get(task))
-            measured = f", which was not measured ({why})" if why else ""
-            raise ValueError(f"{self.folder.name} has no episode of {task}{measured}; some that it has: {there}")
+            fault = f", which was not measured ({why})" if why else ""
+            raise ValueError(f"{self.folder.name} has no episode of {task}{fault}; some that it has: {examples}")
         return self.episodes[task]
 
     def _took(self, task: str) -> dict[str, str]:
@@ -137,16 +139,16 @@ class StoredRun:
 
     @cached_property
     def _read_back(self) -> tuple[Any, ...]:
-        """The experiment or None, and a note on why there is none."""
-        noted = self.manifest.surroundings.get("experiment", "")
-        if not noted:
+        """(experiment,), or (None, why there is none)."""
+        reference = self.manifest.surroundings.get("experiment", "")
+        if not reference:
             return None, "The run does not say which experiment reads it, so that its result is shown as it was kept."
-        module, _, name = noted.partition(":")
+        module, _, name = reference.partition(":")
         try:
             experiment = getattr(import_module(module), name)
             if not (isinstance(experiment, type) and issubclass(experiment, Experiment)):
-                raise TypeError(f"{noted} is no experiment")
+                raise TypeError(f"{reference} is no experiment")
             return (experiment.kept(self.manifest),)
         except (ImportError, AttributeError, TypeError, ValueError) as error:
-            # A class of somebody's notebook, or of other code than this checkout's.
-            return None, f"{noted} cannot read the run here ({error}), so that its result is shown as it was kept."
+            # A class of a notebook, or of code that this checkout does not have.
+            return None, f"{reference} cannot read the run here ({error}), so that its result is shown as it was kept."

@@ -1,7 +1,7 @@
-"""A run saved for others: HTML pages to send to a colleague, or chat messages for analysis and fine-tuning.
+"""Export of a run: HTML pages to send to a colleague, or chat messages for analysis and fine-tuning.
 
-`datasets.load_dataset` reads the latter, as JSONL and as Parquet: the task is the user's first message, an action the
-assistant's, and what it led to the user's next.
+`datasets.load_dataset` reads the messages, as JSONL or Parquet. The task is the user's first message, an action is the
+assistant's message, and its observation the user's next one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lab.viewer.episodes import StoredRun
 from lab.viewer.steps import plain
 from lab.viewer.timeline import Timeline, cause, written
 
-WHOLE = 20_000_000  # characters of all episodes in one page, which a browser opens in a few seconds
+WHOLE = 20_000_000  # characters of all episodes in one page; a browser opens so many in a few seconds
 ENDINGS = {"": "a folder of pages", ".html": "one page", ".jsonl": "messages", ".parquet": "messages"}
 Row = dict[str, Any]
 
@@ -27,9 +27,9 @@ Row = dict[str, Any]
 def save(run: StoredRun, path: Path, prompts: bool = False) -> str:
     """Write a run's finished episodes; returns a sentence that says where they are.
 
-    path: its ending chooses the form, see ENDINGS. prompts: pages also show prompts and answers, and a row of messages
-    is one call of a model instead of an episode. To get the prompts, episodes are played again without a model.
-    Raises ValueError for another ending, or where no prompts are to be had; DamagedFile, OSError.
+    path: its suffix selects the format, see ENDINGS. prompts: pages also show prompts and answers, and a row of
+    messages is one call of a model instead of one episode. To get the prompts, episodes are played again without a
+    model. Raises ValueError for another suffix, or if there are no prompts; DamagedFile, OSError.
     """
     if path.suffix not in ENDINGS:
         forms = ", ".join(f"{form} (*{ending})" if ending else form for ending, form in ENDINGS.items())
@@ -38,7 +38,7 @@ def save(run: StoredRun, path: Path, prompts: bool = False) -> str:
         return f"open {_pages(run, path, prompts)}"
     rows = [row for task in run.episodes for row in _rows(run, task, prompts)]
     if path.suffix == ".jsonl":
-        # Escaped, so that no reader trips over a line separator inside a text.
+        # Escaped as ASCII, since some readers break lines at a line separator inside a text.
         write_atomically(path, "".join(json.dumps(row) + "\n" for row in rows).encode("ascii"))
     else:
         import pyarrow as pa
@@ -51,7 +51,7 @@ def save(run: StoredRun, path: Path, prompts: bool = False) -> str:
 
 
 class Line(NamedTuple):
-    """A task in the index. verdict: whether it has the full score; None between that and none. link, body: its page."""
+    """A task in the index. verdict: True for the full score, False for none, else None. link, body: its page."""
 
     task: str
     state: str
@@ -63,15 +63,15 @@ class Line(NamedTuple):
 
 
 def _pages(run: StoredRun, path: Path, prompts: bool) -> Path:
-    """An index with the run's summary and a line a task; returns its path.
+    """Write an index with the run's summary and one line per task; returns its path.
 
-    In a folder each episode has a page of its own, so that an index of thousands opens at once. In one page its long
-    texts are cut, the shorter the more episodes there are.
+    In a folder each episode has its own page, so that an index of thousands opens at once. In a single page long texts
+    are truncated, the more so the more episodes there are.
     """
-    whole, lines = path.suffix == ".html", []
+    single_page, lines = path.suffix == ".html", []
     for number, task in enumerate(run.manifest.tasks, start=1):
         line = Line(task, *_ended(run, task))
-        if task in run.episodes and whole:
+        if task in run.episodes and single_page:
             timeline = run.timeline(task, prompts)
             most = pages.limit([timeline], WHOLE // len(run.episodes))
             line = line._replace(body=pages.timeline(timeline, most))
@@ -85,11 +85,11 @@ def _pages(run: StoredRun, path: Path, prompts: bool) -> Path:
         for title, table in summary.tables.items()
     }
     body = pages.rendered("run.html", name=run.folder.name, facts=summary.facts, tables=tables, lines=lines)
-    return written(path if whole else path / "index.html", pages.page(run.folder.name, body))
+    return written(path if single_page else path / "index.html", pages.page(run.folder.name, body))
 
 
 def _ended(run: StoredRun, task: str) -> tuple[str, bool | None, float | None, str]:
-    """State, verdict, score and the reason why it is not better."""
+    """State, verdict, score, and the reason for a lower score."""
     if task not in run.episodes:
         why = run.not_measured.get(task)
         return ("pending", None, None, "") if why is None else ("not measured", None, None, cause(why))
@@ -117,7 +117,7 @@ def _trajectory(timeline: Timeline) -> Row:
     for step in timeline.steps:
         if action := plain(step.action):
             messages.append(_message("assistant", action))
-        # A verdict is told to the agent, as the observation is; a remark beside a step without one is the reader's.
+        # The agent gets the verdict with the observation; a remark on a step without a verdict is for readers only.
         verdict = {True: "passed", False: "rejected", None: ""}[step.verdict]
         reason = ": ".join(part for part in (verdict, step.reason) if part) if verdict else ""
         if answer := "\n".join(part for part in (plain(step.observation), reason) if part):
@@ -134,11 +134,11 @@ def _trajectory(timeline: Timeline) -> Row:
 def _calls(timeline: Timeline) -> Iterator[Row]:
     for number, step in enumerate(timeline.steps, start=1):
         for call in step.exchanges:
-            sent = [_message(message["role"], message["content"]) for message in call.messages]
+            prompt = [_message(message["role"], message["content"]) for message in call.messages]
             yield {
                 "step": number, "verdict": step.verdict, "operator": call.operator, "path": call.path,
                 "tokens_in": call.cost.tokens_in, "tokens_out": call.cost.tokens_out,
-                "messages": [*sent, _message("assistant", call.answer)],
+                "messages": [*prompt, _message("assistant", call.answer)],
             }  # fmt: skip
 
 
@@ -147,12 +147,12 @@ def _message(role: str, content: str) -> dict[str, str]:
 
 
 def _encodable(text: str) -> str:
-    """Text that every reader takes: halves of characters, which are no UTF-8, become their escapes."""
+    """Text that every reader accepts: lone surrogates, which are not valid UTF-8, are escaped."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _schema(calls: bool) -> Any:
-    # Stated, since a column that is empty in all rows has no type of its own.
+    # Explicit, since Parquet cannot infer the type of a column that is empty in all rows.
     import pyarrow as pa
 
     text, messages = pa.string(), pa.list_(pa.struct({"role": pa.string(), "content": pa.string()}))

@@ -1,4 +1,4 @@
-"""Steps of an episode, and how they read: a line, and what is behind it; the same for a terminal and for a page."""
+"""Steps of an episode, and their text: one line and its details, the same for a terminal and for a page."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lab.models.backbone import Cost
 
 MARKS = {True: "✓", False: "✗", None: "•"}
 DIVERGED = "◆ first difference"
-LINE = 1000  # characters of a title or a reason in a page's line; what is longer stands in full behind it
+LINE = 1000  # characters of a title or a reason in a page's line; a longer one is shown in full in the details
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One prompt and what came back. messages: role and content, as sent. path: how it was read (`backbone.Call`)."""
+    """One prompt and its answer. messages: role and content, as sent. path: how it was parsed (`backbone.Call`)."""
 
     operator: str
     messages: tuple[Mapping[str, str], ...]
@@ -26,7 +26,7 @@ class Exchange:
 
 
 class Change(NamedTuple):
-    """One fact of a state before and after a step; None where it did not hold, or no longer."""
+    """One fact of a state before and after a step; None if the state lacks it."""
 
     name: str
     before: str | None
@@ -35,13 +35,13 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One line of a timeline, and what is behind it.
+    """One line of a timeline, with its details.
 
-    verdict: whether it was certified, verified or passed; None where nobody judged. reason: of the verdict, or a
-    remark. target: what it was for, by which two episodes are aligned; by default the title. view: what the world
-    showed before it. view, action, observation: text or JSON values. exchanges: the prompts that were asked and their
-    answers, where they are at hand. cost: of all its model calls. before, after: the
-    certified state, fact -> value; JSON values. depth: in a search tree, 0 for the root.
+    verdict: whether the step was certified, verified or passed; None if it was not judged. reason: of the verdict, or a
+    remark. target: the purpose of the step, by which two episodes are aligned; by default the title. view: what the
+    world displayed before the step. view, action, observation: text or JSON values. exchanges: prompts and answers, if
+    they are available. cost: of all its model calls. before, after: the certified state, fact -> value; JSON values.
+    depth: in a search tree, 0 for the root.
     """
 
     title: str
@@ -59,32 +59,32 @@ class Step:
 
     @property
     def mark(self) -> str:
-        """A tick, a cross, or a dot where nobody judged."""
+        """A tick, a cross, or a dot for a step that was not judged."""
         return MARKS[self.verdict]
 
     @property
     def changes(self) -> list[Change]:
-        """What the step changed in the certified state."""
+        """The changes of the certified state by this step."""
         names = dict.fromkeys((*self.before, *self.after))
         changes = (Change(name, _fact(self.before, name), _fact(self.after, name)) for name in names)
         return [change for change in changes if change.before != change.after]
 
     @property
     def line(self) -> str:
-        """What is seen of it before it is opened; nothing is cut."""
+        """The step's line without details; nothing is truncated."""
         words = f"{self.title} ({self.reason})" if self.reason else self.title
-        # On one line: a line end in foreign text would forge a step that nobody took.
+        # On one line: a line end in foreign text would look like another step.
         return f"{'  ' * self.depth}{self.mark} {' '.join(words.split())}"
 
 
 def details(step: Step) -> list[tuple[str, str]]:
-    """What is behind a step's line, as names and texts, in the order of reading."""
-    long = {
+    """A step's details as (name, text), in the order of reading."""
+    long_texts = {
         "title": step.title,
         "reason": step.reason,
         "for": "" if step.title.startswith(step.target) else step.target,
     }
-    texts = [(name, text) for name, text in long.items() if name == "for" or len(text) > LINE]
+    texts = [(name, text) for name, text in long_texts.items() if name == "for" or len(text) > LINE]
     texts += [("the world shows", plain(step.view))]
     texts += [("action", plain(step.action) if step.action != step.title else "")]
     texts += [("observation", plain(step.observation))]
@@ -102,12 +102,12 @@ def details(step: Step) -> list[tuple[str, str]]:
 
 
 def change_in_words(change: Change) -> str:
-    """Such as "temperature: cold → hot"."""
+    """A change as text, such as "temperature: cold → hot"."""
     return f"{change.name}: {' → '.join('–' if value is None else value for value in change[1:])}"
 
 
 def cost_in_words(cost: Cost | None, usd: float | None = None) -> str:
-    """Calls, tokens and dollars; "" where nothing was asked, or it is not known."""
+    """Calls, tokens and dollars in words; "" if there were no calls, or they are unknown."""
     if cost is None or not cost.calls:
         return ""
     words = [f"{cost.calls:,} call{'s' * (cost.calls > 1)}"]
@@ -116,7 +116,7 @@ def cost_in_words(cost: Cost | None, usd: float | None = None) -> str:
 
 
 def plain(value: Any) -> str:
-    """A JSON value as text to be read, without JSON's quotes and escapes; text stays as it is, and None is empty."""
+    """A JSON value as readable text, without quotes and escapes; text stays as it is, and None becomes ""."""
     if isinstance(value, Mapping):
         return "\n".join(_entry(f"{name}:", item) for name, item in value.items())
     if isinstance(value, (list, tuple)):
@@ -128,8 +128,8 @@ def plain(value: Any) -> str:
 
 def _entry(name: str, value: Any) -> str:
     text = plain(value)
-    deep = "\n" in text or (isinstance(value, Mapping) and value)
-    return f"{name}\n{textwrap.indent(text, '  ')}" if deep else f"{name} {text}".rstrip()
+    nested = "\n" in text or (isinstance(value, Mapping) and value)
+    return f"{name}\n{textwrap.indent(text, '  ')}" if nested else f"{name} {text}".rstrip()
 
 
 def _fact(state: Mapping[str, Any], name: str) -> str | None:

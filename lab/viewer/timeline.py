@@ -1,7 +1,7 @@
-"""Timelines: an episode as steps that a person can look at, in a notebook, a terminal or a browser.
+"""Timelines: an episode as steps that a person can read, in a notebook, a terminal or a browser.
 
-Every trajectory of the suite gives one `Timeline`. It says what happened and not how it is drawn: `lab.viewer.pages`
-draws it, and escapes all of it there, since most of its text was written by a model, a world or a web page.
+Every trajectory of the suite can be converted to a `Timeline`, which holds content and no layout: `lab.viewer.pages`
+renders it, and escapes all text, since most of it was written by a model, a world or a web page.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from lab.runs.run import Episode
 
 
-COLUMNS = 150  # characters of two episodes side by side, as text
+COLUMNS = 150  # default width, in characters, of two episodes side by side as text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Timeline:
-    """An episode. task: its text. outcome: what became of it, in words. score: in [0, 1], None where it has none.
+    """An episode. task: the task's text. outcome: in words. score: in [0, 1], None if it has none.
 
-    about: what else is worth a line, such as the engine. notes: what is not shown here, and why.
+    about: further facts, such as the engine. notes: what is not displayed, and why.
     """
 
     title: str
@@ -41,7 +41,7 @@ class Timeline:
     notes: tuple[str, ...] = ()
 
     def text(self, detail: bool = False) -> str:
-        """For a terminal: a line a step. detail: with what is behind each."""
+        """The timeline for a terminal, one line per step. detail: with the details of every step."""
         words = {"task": self.task} if self.task else {}
         lines = [self.title, *_lines(words | self.facts), *(f"note: {note}" for note in self.notes), ""]
         for number, step in enumerate(self.steps, start=1):
@@ -51,14 +51,14 @@ class Timeline:
         return visible("\n".join(lines))
 
     def html(self, path: Path | str) -> Path:
-        """Write one self-contained HTML file, with every text in full."""
+        """Write one self-contained HTML file, with all texts in full; returns its path."""
         from lab.viewer import pages
 
         return written(path, pages.page(self.title, pages.timeline(self, pages.FULL)))
 
     @property
     def facts(self) -> dict[str, str]:
-        """What stands above the steps, name -> words: outcome, score, and what it is about."""
+        """The facts above the steps, name -> text: outcome, score, and those of `about`."""
         facts = {"outcome": self.outcome, "score": self.score} | dict(self.about)
         return {name: plain(value) for name, value in facts.items() if value not in ("", None)}
 
@@ -72,31 +72,31 @@ class Timeline:
 
 
 class Row(NamedTuple):
-    """A step of each of two episodes at the same target; None where only the other has one. Numbers are from 1."""
+    """Two episodes' steps for the same target, with their numbers from 1; None if an episode has none."""
 
     left: tuple[int, Step] | None
     right: tuple[int, Step] | None
 
     @property
     def same(self) -> bool:
-        """Whether both did the same, and it came out the same."""
+        """Whether both steps did the same with the same result."""
         return not self.differs
 
     @property
     def differs(self) -> list[str]:
-        """What differs, in words: some of it may be behind the lines."""
+        """Names of the fields that differ; some may be visible only in the details."""
         if self.left is None or self.right is None:
             return ["only one has this step"]
         first, second = self.left[1], self.right[1]
         return [name for name in COMPARED if getattr(first, name) != getattr(second, name)]
 
 
-COMPARED = ("title", "verdict", "action", "observation")  # not what it cost, nor what a model wrote besides
+COMPARED = ("title", "verdict", "action", "observation")  # not costs, nor what else a model wrote
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SideBySide:
-    """Two episodes, aligned by target. diverged: the number of the first row, from 0, that differs; None if none."""
+    """Two episodes, aligned by target. diverged: index, from 0, of the first row that differs, or None."""
 
     left: Timeline
     right: Timeline
@@ -104,10 +104,10 @@ class SideBySide:
     diverged: int | None
 
     def text(self, columns: int = COLUMNS) -> str:
-        """For a terminal that is so many characters wide."""
+        """Both episodes as text of `columns` characters per line, for a terminal."""
         half = max(20, (columns - 3) // 2)
-        heads = [[timeline.title, "; ".join(_lines(timeline.facts))] for timeline in self.timelines]
-        lines = [line for pair in zip(*heads, strict=True) for line in _abreast(pair, half)] + [""]
+        headings = [[timeline.title, "; ".join(_lines(timeline.facts))] for timeline in self.timelines]
+        lines = [line for pair in zip(*headings, strict=True) for line in _abreast(pair, half)] + [""]
         for index, row in enumerate(self.rows):
             if index == self.diverged:
                 lines.append(f"{DIVERGED}: {', '.join(row.differs)}")
@@ -117,11 +117,11 @@ class SideBySide:
 
     @property
     def timelines(self) -> tuple[Timeline, Timeline]:
-        """Both."""
+        """Both timelines."""
         return self.left, self.right
 
     def html(self, path: Path | str) -> Path:
-        """Write one self-contained HTML file, with every text in full."""
+        """Write one self-contained HTML file, with all texts in full; returns its path."""
         from lab.viewer import pages
 
         title = f"{self.left.title} · {self.right.title}"
@@ -137,32 +137,35 @@ class SideBySide:
 
 
 def side_by_side(left: Timeline, right: Timeline) -> SideBySide:
-    """Two episodes aligned by their steps' targets, in order; a repeated attempt stands beside a repeated attempt."""
-    ours, theirs = ([*enumerate(timeline.steps, start=1)] for timeline in (left, right))
+    """Align two episodes by their steps' targets, in order; repeated attempts are aligned with repeated attempts."""
+    left_steps, right_steps = ([*enumerate(timeline.steps, start=1)] for timeline in (left, right))
     keys = [list(_keys(timeline.steps)) for timeline in (left, right)]
-    # What they begin with alike stands together, before longer runs of like targets are looked for behind it.
-    alike = next(
-        (n for n, (ours_key, theirs_key) in enumerate(zip(*keys, strict=False)) if ours_key != theirs_key),
+    # Align the common beginning first; otherwise a longer common sequence further on could take precedence.
+    common = next(
+        (position for position, (left_key, right_key) in enumerate(zip(*keys, strict=False)) if left_key != right_key),
         min(map(len, keys)),
     )
-    rows = [Row(*pair) for pair in zip(ours[:alike], theirs[:alike], strict=True)]
-    # Not autojunk: what is frequent, such as one target in a long row of attempts, is no junk here.
-    rest = SequenceMatcher(None, keys[0][alike:], keys[1][alike:], autojunk=False)
-    for kind, *ends in rest.get_opcodes():
-        a, b, c, d = (index + alike for index in ends)
-        if kind == "equal":
-            rows += [Row(*pair) for pair in zip(ours[a:b], theirs[c:d], strict=True)]
+    rows = [Row(*pair) for pair in zip(left_steps[:common], right_steps[:common], strict=True)]
+    # Without autojunk, which ignores frequent items, such as the target of many attempts.
+    matcher = SequenceMatcher(None, keys[0][common:], keys[1][common:], autojunk=False)
+    for operation, *bounds in matcher.get_opcodes():
+        left_start, left_end, right_start, right_end = (index + common for index in bounds)
+        if operation == "equal":
+            rows += [
+                Row(*pair)
+                for pair in zip(left_steps[left_start:left_end], right_steps[right_start:right_end], strict=True)
+            ]
         else:
             rows += [
-                *(Row(ours_key, None) for ours_key in ours[a:b]),
-                *(Row(None, theirs_key) for theirs_key in theirs[c:d]),
+                *(Row(left_key, None) for left_key in left_steps[left_start:left_end]),
+                *(Row(None, right_key) for right_key in right_steps[right_start:right_end]),
             ]
     diverged = next((index for index, row in enumerate(rows) if not row.same), None)
     return SideBySide(left, right, tuple(rows), diverged)
 
 
 def written(path: Path | str, text: str) -> Path:
-    """Write a page; its path."""
+    """Write a page and return its path."""
     write_atomically(Path(path), text.encode("utf-8"))
     return Path(path)
 
@@ -172,37 +175,37 @@ def _lines(facts: Mapping[str, str]) -> list[str]:
 
 
 def _keys(steps: Iterable[Step]) -> Iterable[tuple[str, int]]:
-    """A step's target, and the how many-th step in a row for it that it is."""
-    before, count = "", 0
+    """Yield (target, number of directly preceding steps for the same target) of every step."""
+    previous, count = "", 0
     for step in steps:
         target = step.target or step.title
-        count = count + 1 if target == before else 0
-        before = target
+        count = count + 1 if target == previous else 0
+        previous = target
         yield target, count
 
 
 def _abreast(texts: Sequence[str], width: int, between: str = "|") -> list[str]:
-    """Two texts in columns of so many characters."""
+    """Lines of two texts in columns of `width` characters."""
     sides = [textwrap.wrap(visible(text), width, subsequent_indent=" " * 6) for text in texts]
-    rows: Sequence[int] = range(max(map(len, sides)))
-    pairs = ([side[n] if n < len(side) else "" for side in sides] for n in rows)
+    indices: Sequence[int] = range(max(map(len, sides)))
+    pairs = ([side[index] if index < len(side) else "" for side in sides] for index in indices)
     return [f"{left:<{width}} {between} {right}".rstrip() for left, right in pairs]
 
 
 def generic_timeline(episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
-    """The timeline of any episode, of which an experiment may tell more.
+    """The timeline of any episode; an experiment may have a better one.
 
-    A step a call, then the result as it was kept, or the error that the agent failed with.
+    It has one step per call, then the stored result, or the error that the agent failed with.
     """
     steps = [
         Step(title=exchange.operator, action=exchange.answer, exchanges=(exchange,), cost=exchange.cost)
         for exchange in exchanges
     ]
     if episode.error is None:
-        last = Step(title="result", observation=episode.result)
+        last_step = Step(title="result", observation=episode.result)
     else:
-        last = Step(title="failed", verdict=False, reason=cause(episode.error), observation=episode.error)
-    return Timeline(title=episode.task, steps=(*steps, last))
+        last_step = Step(title="failed", verdict=False, reason=cause(episode.error), observation=episode.error)
+    return Timeline(title=episode.task, steps=(*steps, last_step))
 
 
 def cause(error: str | None) -> str:
@@ -211,13 +214,13 @@ def cause(error: str | None) -> str:
 
 
 def dealt(exchanges: Sequence[Exchange], counts: Sequence[int]) -> list[tuple[Exchange, ...]]:
-    """The exchanges of each step, by how many calls it made; none for all where the numbers do not add up."""
+    """Distribute exchanges over steps. counts: calls of each step. No step gets any if the sum does not match."""
     if sum(counts) != len(exchanges):
         return [()] * len(counts)
-    left: Iterator[Exchange] = iter(exchanges)
-    return [tuple(next(left) for _ in range(count)) for count in counts]
+    remaining: Iterator[Exchange] = iter(exchanges)
+    return [tuple(next(remaining) for _ in range(count)) for count in counts]
 
 
 def cost_of(exchanges: Sequence[Exchange]) -> Cost | None:
-    """What they took together; None for none."""
+    """The total cost of the exchanges; None if there are none."""
     return sum((exchange.cost for exchange in exchanges), Cost()) if exchanges else None

@@ -1,8 +1,8 @@
-"""Prompts and answers of a kept episode. A run does not store prompts: the episode is played again, and they are noted.
+"""Prompts and answers of a stored episode. A run does not store prompts: the episode is played again to log them.
 
-Nobody is asked anew. The answers are those that the run kept (`answers.jsonl`, each found by the hash of its whole
-request, so that the prompt shown is the prompt that was sent), or those of rules, which always answer alike. Where it
-comes out otherwise than the episode that was kept, nothing is shown but that.
+No model is asked again. The answers are the run's stored ones (`answers.jsonl`), looked up by the hash of the whole
+request, so that the displayed prompt is the prompt that was sent; or those of rules, which are deterministic. If the
+result differs from the stored episode, only this fact is displayed.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ Found = tuple[tuple[Exchange, ...], str]
 
 
 class Transcript(Ledger):
-    """A ledger that also keeps each prompt as it is sent, beside its answer."""
+    """A ledger that also logs every prompt as it is sent, with its answer."""
 
     def __init__(self, backbone: Backbone) -> None:
         super().__init__(backbone, record=True)
         self.exchanges: list[Exchange] = []
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Ask, and keep what was asked and answered, an answer that could not be read included."""
+        """Ask, and log prompt and answer, also an answer that could not be parsed."""
         engine = self.engine.of(prompt.operator)
         messages = rendered(reworded(prompt, engine), fields, engine).messages
-        before = len(self.recorded)
+        count = len(self.recorded)
         try:
             return super().ask(prompt, sample, **fields)
         finally:
-            # Nothing is booked for a request that failed altogether.
-            for booked in self.recorded[before:]:
-                cost = Cost(1, booked["tokens_in"], booked["tokens_out"])
-                text = booked.get("said") or booked["text"]
-                self.exchanges.append(Exchange(prompt.operator, tuple(messages), text, booked["path"], cost))
+            # A request that failed altogether is not recorded.
+            for entry in self.recorded[count:]:
+                cost = Cost(1, entry["tokens_in"], entry["tokens_out"])
+                text = entry.get("said") or entry["text"]
+                self.exchanges.append(Exchange(prompt.operator, tuple(messages), text, entry["path"], cost))
 
 
 def of(folder: Path, manifest: Manifest, setup: Experiment | None, episode: Episode) -> Found:
-    """An episode's prompts and answers in order, and "" or why there are none."""
+    """An episode's prompts and answers in order, and a note: why there are none, a caveat, or ""."""
     if setup is None:
         return (), "Prompts and answers are not shown: only the experiment that wrote the run can play it again."
     backbone = _answering(folder, manifest)
@@ -64,18 +64,18 @@ def of(folder: Path, manifest: Manifest, setup: Experiment | None, episode: Epis
     except (Unavailable, MissingData) as error:
         return (), f"Prompts and answers are not shown: the episode cannot be played again here ({error})."
     except Exception as error:
-        alike, why = episode.failed, f"it failed ({error})"
+        matches, why = episode.failed, f"it failed ({error})"
     else:
-        alike, why = not episode.failed and _json(result) == _json(episode.result), "it came out otherwise"
-    if not alike:
+        matches, why = not episode.failed and _json(result) == _json(episode.result), "it came out otherwise"
+    if not matches:
         return (), f"Prompts and answers are not shown: when the episode was played again, {why}."
-    # A request that is found by its hash is the one that was sent; a rule is asked nothing but fields.
+    # A replayed request has the hash of the one that was sent; a rule gets only fields, so its code must be the same.
     by_hash = isinstance(backbone, Replay) or manifest.code == code_hash(setup.sources)
     return tuple(transcript.exchanges), "" if by_hash else "Prompts are as today's code writes them."
 
 
 def _answering(folder: Path, manifest: Manifest) -> Backbone | None:
-    """What answers as in the run, without asking a model; None where nothing does."""
+    """A backbone that answers as in the run, without asking a model; None if there is none."""
     if (folder / ANSWERS).exists():
         return Replay.at(folder)
     kinds = engines.parse(manifest.engine).kinds
