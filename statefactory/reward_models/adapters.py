@@ -1,10 +1,10 @@
-"""Trained adapters as files: float16 safetensors, peft's configuration, and a card that says how they came about.
+"""Trained adapters as files: float16 safetensors, peft's configuration, and a card with their provenance.
 
     adapter_model.safetensors   LoRA's matrices and the score head
-    adapter_config.json         peft's, without any path
+    adapter_config.json         peft's configuration, without paths
     card.json                   backbone and its hash, recipe, data hashes, counts, loss, seconds, hardware
 
-Loaded only from safetensors: a pickle would run code.
+Weights are loaded only from safetensors, since a pickle could run code.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from statefactory.reward_models import backbones
 from statefactory.reward_models.recipe import Recipe
 from statefactory.reward_models.scoring import Affine, Scorer, Tokeniser
 
-SHIPPED = ROOT / "data" / "reward_models"  # with what they predict, and trainings of which that alone is kept
-LONGEST = 8192  # tokens of a trajectory that is scored, where the backbone takes so many; the paper's length
+SHIPPED = ROOT / "data" / "reward_models"  # adapters with their predictions; of some trainings only the predictions
+LONGEST = 8192  # most tokens of a scored trajectory, if the backbone's context allows it; the paper's length
 WEIGHTS, CONFIG, CARD = "adapter_model.safetensors", "adapter_config.json", "card.json"
 
 
 class UnusableAdapter(ValueError):
-    """An adapter's folder is not whole, or its backbone is another than it was trained on."""
+    """An adapter's folder is incomplete, or its backbone is not the one it was trained on."""
 
 
 class Base(BaseModel, strict=True):
