@@ -109,7 +109,7 @@ def _alfworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
 
 
 def _scienceworld(world: Any, data: str, seed: int) -> list[Any]:
-    """Test variations, type by type in turn. Their gold paths are from our solver, which explores randomly, and stored."""
+    """Test variations, type by type in turn. Their stored gold paths are from our solver, which explores randomly."""
     from worlds.scienceworld.tasks import PROTOCOL_VARIATIONS, task_id
 
     variations = _variations(world, "test").items()

@@ -162,7 +162,7 @@ def write_output(
 
 
 def official_state(state: State) -> list[Any]:
-    """A state in the official program's format: {"object": {identity: [{name: value}]}} per object; sentences as str."""
+    """A state in the official format: per object {"object": {identity: [{name: value}]}}, sentences as str."""
     return [_official_item(item) for item in state]
 
 
