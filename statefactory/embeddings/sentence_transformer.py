@@ -104,7 +104,7 @@ def _loaded(folder: str, modules: int | None, device: str) -> Any:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Context without transformers' progress bars and warnings, and without FutureWarnings: trl uses deprecated names."""
+    """Context without transformers' progress bars and warnings, and without FutureWarnings, which trl raises."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

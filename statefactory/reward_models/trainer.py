@@ -33,7 +33,7 @@ COUNTED = ("tokens", "comparisons", "truncated", "seconds", "cpu_seconds")  # su
 
 
 class PairLoss(NamedTuple):
-    """loss: a scalar with gradient. right: comparisons in which the better position scores higher. of: all comparisons."""
+    """loss: a scalar with gradient. right: comparisons where the better position scores higher. of: all comparisons."""
 
     loss: torch.Tensor
     right: int
