@@ -403,7 +403,7 @@ class Trained(NamedTuple):
         return cls(distances, ablations(distances), goal_reading(distances, names))
 
     def answer(self) -> str:
-        """State how many changes of the recipe alter the distance beyond chance, and how often a model reads its goal."""
+        """State how many changes of the recipe alter distances beyond chance, and how often a model reads its goal."""
         moved = self.ablations[(self.ablations["ci_low"] > 0) | (self.ablations["ci_high"] < 0)]
         return (
             f"{len(moved)} of {len(self.ablations)} pairs of trainings differ in EPIC distance beyond chance.\n"
