@@ -68,10 +68,10 @@ def read_trace(record: dict[str, Any]) -> Trace:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What is passed to the next step (Eq. 4 and 6): task, state and goal. State and goal are empty before step 1.
+    """What is passed to the next step (Eq. 4 and 6): task, state and goal.
 
-    malformed: number of answers so far that could not be parsed. unread: whether the newest observation was mostly
-    unread.
+    state, goal: empty before the first observation. malformed: number of answers so far that could not be parsed.
+    unread: whether the newest observation was mostly unread.
     """
 
     task: str

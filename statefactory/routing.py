@@ -110,7 +110,7 @@ def rewards(
     Raises ValueError if goals and states differ in number, and what the embedder raises.
     """
     if len(goals) != len(states):
-        raise ValueError(f"{len(goals)} goals for {len(states)} states; there must be one of each a step")
+        raise ValueError(f"{len(goals)} goals for {len(states)} states; each step needs one of each")
     table, steps = _numbered(goals, states, embedder, convention)
     # Steps with equal goal and state share a key and are scored once. Empty ones keep 0.0: `_blocks` skips them.
     means = dict.fromkeys(steps, 0.0)

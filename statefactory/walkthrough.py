@@ -200,7 +200,7 @@ def timeline(
     states = [_facts(trace, index) for index in range(count)] if trace else [{}] * count
     step_rewards = [None] * count if rewards is None else list(rewards)
     if not len(step_rewards) == len(states if trace is None else trace.states) == count:
-        raise ValueError(f"{row.id} has {count} steps, and what was made of it has another number")
+        raise ValueError(f"{row.id} has {count} steps, but its trace or rewards have another number")
     steps, previous = [], 0.0
     for index, (step, step_exchanges) in enumerate(zip(row.trajectory, dealt(exchanges, [calls] * count), strict=True)):
         reward = step_rewards[index]

@@ -72,7 +72,9 @@ class Domain:
         """
         if data == PUBLISHED:
             if self.held_out:
-                raise ValueError("data='published' has the benchmark's own tasks; held-out ones need another data")
+                raise ValueError(
+                    "data='published' has the benchmark's own tasks; held-out ones need data='official' or 'synthetic'"
+                )
             require(self.name)
             return data
         return choose_data(data, self.generated and data == "official" or self.present(), self.name)

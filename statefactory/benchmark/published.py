@@ -72,7 +72,9 @@ def read_published(domain: str, folder: Path | None = None) -> list[Pair]:
     folders: dict[str, Path] = {}
     for path in files:
         if folders.setdefault(path.parent.name, path.parent) != path.parent:
-            raise ValueError(f"{path.parent} and {folders[path.parent.name]} have one name, and so one task")
+            raise ValueError(
+                f"{path.parent} and {folders[path.parent.name]} have the same name, but names identify tasks"
+            )
     return pairs_of(_read(path, domain) for path in files)
 
 
@@ -137,7 +139,7 @@ def write_output(
     would skip silently.
     """
     if len(rewards) != len(row.trajectory) or not rewards:
-        raise ValueError(f"{row.id} has {len(row.trajectory)} steps and {len(rewards)} rewards; it needs one a step")
+        raise ValueError(f"{row.id} has {len(row.trajectory)} steps and {len(rewards)} rewards; each step needs one")
     steps = [
         {"Step": number, "Action": step.action, "Observation": step.observation,
          "CurState": official_state(states[number]) if states else [],

@@ -151,7 +151,7 @@ class Cached:
         if len(sizes) > 1:
             raise ValueError(
                 f"{self.name} gave vectors of {' and '.join(map(str, sorted(sizes)))} numbers: another model answers "
-                f"under this name now. Delete {self.file.path} to start anew"
+                f"under this name now. Delete {self.file.path} to start again"
             )
         self._size = next(iter(sizes), None)
 

@@ -84,5 +84,5 @@ def _vectors(body: bytes) -> list[list[float]]:
         return [item["embedding"] for item in items]
     indices = [item.get("index", 0) for item in items]  # servers that omit zeros omit the first index
     if not all(isinstance(index, int) for index in indices) or len(set(indices)) < len(indices):
-        raise NotThisApi(f"embeddings whose indices do not tell their order: {indices[:8]}")
+        raise NotThisApi(f"embeddings whose indices do not define their order: {indices[:8]}")
     return [item["embedding"] for _, item in sorted(zip(indices, items, strict=True), key=itemgetter(0))]

@@ -97,7 +97,7 @@ def _loaded(folder: str, modules: int | None, device: str) -> Any:
     except (OSError, ValueError, KeyError) as error:
         raise MissingEmbedder(
             f"{folder} cannot be loaded as a sentence-transformers model: {error}. Its files may be incomplete: fetch "
-            "the folder anew"
+            "the folder again"
         ) from error
     return model if modules is None else SentenceTransformer(modules=list(model)[:modules], device=device)
 

@@ -178,8 +178,8 @@ class AlfWorld(Guided, acting_worlds.AlfWorld):
         def reached(actions: Actions) -> float:
             if pool.at(actions).done:
                 return 1.0
-            left = steps_left(pool.world(actions), task)
-            return 0.0 if left is None else nearer(left, at_first)
+            needed = steps_left(pool.world(actions), task)
+            return 0.0 if needed is None else nearer(needed, at_first)
 
         return reached
 

@@ -236,7 +236,7 @@ def increases(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE), se
     for model in models:
         trainings = {trained_on: by_domain(distances, model, trained_on) for trained_on in TRAINED_ON}
         if incomplete := [name for name, row in trainings.items() if set(row) != set(DOMAINS)]:
-            raise ValueError(f"{model}: the predictions of {', '.join(incomplete)} are not kept on all five domains")
+            raise ValueError(f"{model}: the predictions of {', '.join(incomplete)} are not stored for all five domains")
         # (trainings, domains), and with all resamples (trainings, domains, RESAMPLES).
         values = [np.array([row[domain] for row in trainings.values()]) for domain in DOMAINS]
         pairs = [matrix.shape[1] for matrix in values]

@@ -177,7 +177,7 @@ def _objects(state: State) -> tuple[Entity, ...]:
     """The state's objects. Raises TypeError for levels without objects with attributes."""
     objects = tuple(entity for entity in state if isinstance(entity, Entity))
     if len(objects) != len(state):
-        raise TypeError("this scoring is of objects with attributes; use the method 'statefactory'")
+        raise TypeError("this scoring needs objects with attributes; use the method 'statefactory'")
     return objects
 
 

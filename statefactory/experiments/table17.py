@@ -297,14 +297,14 @@ def searched(
     task, closed: ids of games, see `case`. Raises as `case`, `Setup` and `Settings`, before any search starts.
     """
     setup, main, drawer = Setup(engine, {}, proposer, world_model), case(task, data), case(closed, "synthetic")
-    shown = main if task else case(data="synthetic")
+    stepwise = main if task else case(data="synthetic")
     limited, unlimited = (
         [Settings(simulations, width, steps=20) for width in (3, 8)],
         Settings(simulations, 0, steps=20),
     )
     full = [unlimited, replace(unlimited, simulations=1)]
     comparisons = compared(main, setup, [*limited, *full], budget, 2), compared(drawer, setup, full, budget, 2)
-    return Searches(setup, shown, solve(shown, setup, unlimited), main.data, budget, *comparisons)
+    return Searches(setup, stepwise, solve(stepwise, setup, unlimited), main.data, budget, *comparisons)
 
 
 def _named(line: Mapping[str, Any]) -> str:

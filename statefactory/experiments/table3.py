@@ -39,7 +39,7 @@ from statefactory.predictors.baselines import Monotonic
 from worlds.base import Expert, ListingWorld
 
 METHOD = "Monotonic"
-# Domains whose padding was fitted to the paper's value; the other two use AlfWorld's.
+# Domains whose padding was fitted to the paper's value; the other two follow AlfWorld's.
 FITTED = ("alfworld", "scienceworld", "blocksworld")
 # Domains where sampled padding only approximates a build, since the random steps' own scores are ignored.
 NEAR = ("scienceworld",)

@@ -160,8 +160,14 @@ class Rewards(Panel):
         self, domain: str = "alfworld", number: int = 0, engine: str = "rules", embedding: str = DEFAULT,
         data: str = "synthetic", seed: int = 0, step: int = -1, values: Values = "fragments",
     ) -> None:  # fmt: skip
-        asked: dict[str, Any] = {"engine": engine, "embedding": embedding, "data": data, "seed": seed, "values": values}
-        self.first = Selection(domain, number, **asked)
+        fields: dict[str, Any] = {
+            "engine": engine,
+            "embedding": embedding,
+            "data": data,
+            "seed": seed,
+            "values": values,
+        }
+        self.first = Selection(domain, number, **fields)
         steps = len(
             self.first.pair.positive.trajectory
         )  # first, since it raises a clear error for an unknown domain or pair

@@ -288,7 +288,7 @@ def _key(name: str, value: str) -> str:
 
 
 def _ends(match: Match) -> list[tuple[str, str, float]]:
-    """(Key of a goal attribute, key of the state attribute compared with it, similarity) for each goal attribute."""
+    """(Key of a goal attribute, key of the state attribute compared with it, similarity) of each compared attribute."""
     return [(_key(a.name, a.value), _key(a.aligned, a.found or ""), a.similarity)
             for a in match.attributes if a.aligned is not None]  # fmt: skip
 

@@ -147,7 +147,7 @@ def scorer(folder: Path, base: str = "") -> Scorer:
     if sha256 != trained["sha256"]:
         raise UnusableAdapter(
             f"{adapter.name} was trained on {trained['name']} with sha256 {trained['sha256']}; the weights in "
-            f"{shown(folder_of_base)} have {sha256}. Name the folder of the right ones, or train anew"
+            f"{shown(folder_of_base)} have {sha256}. Name the folder with the right weights, or train again"
         )
     model = backbones.load(folder_of_base, adapter.recipe.layers, zero_head=False)
     # A short limit in training does not apply here, since every prefix that is too long costs a forward pass.

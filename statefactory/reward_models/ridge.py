@@ -69,7 +69,7 @@ class Ridge(PrefixPredictor):
         """Flags: "cut" where the embedder truncates the goal or the newest step."""
         texts = [_texts(memory.goal, memory.steps[-1:]) for memory in memories]
         cut = getattr(self.embedder, "cut", ())
-        return tuple(frozenset([CUT] * any(text in cut for text in of)) for of in texts)
+        return tuple(frozenset([CUT] * any(text in cut for text in memory_texts)) for memory_texts in texts)
 
     def save(self, path: Path) -> None:
         """Write the weights as JSON, about 25 kB."""

@@ -5,10 +5,10 @@ loss of Eq. 13 is over whole trajectories or over all prefixes, with a centring 
 
     L = mean over (w, l) of -log sigmoid(r_w - r_l) + c (r_w + r_l)^2
 
-"outcome" compares the last steps of the chosen and the rejected trajectory, as in the paper's equation; trl computes
-the same. "all_prefixes" compares all positions whose true progress differs, within a trajectory and across both
-(§3.1.1: the positive sample has the higher reward). The centring term is trl's; the paper cites reward centring, but
-states neither form nor weight.
+"outcome" compares the last steps of the chosen and the rejected trajectory, as in the paper's equation; with one pair
+trl computes the same. "all_prefixes" compares all positions whose true progress differs, within a trajectory and across
+both (§3.1.1: the positive sample has the higher reward). The centring term is trl's; the paper cites reward centring,
+but states neither form nor weight.
 """
 
 from __future__ import annotations
