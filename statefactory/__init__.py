@@ -3,20 +3,20 @@
 RewardPrediction, the benchmark that scores such rewards step by step, is here too. Read the method in this order:
 
     state          states and goals as typed values, at four levels of representation           (Eq. 5)
-    prompts        Modules A, B and C: what a model is asked at every step                      (Tables 9, 10)
-    extraction     the recurrence: a state and a goal a step, each from the one before          (Eq. 4, 6)
-    routing        how much of a goal a state fulfils; `similarity` has the arrays inside       (Eq. 7 to 12)
-    predictors     reward predictors: the method, LLM-as-a-Judge, the monotonic baseline, yours (§3.1, C.1, C.3)
-    epic           the EPIC distance to the ground truth; `gleave` the definition it simplifies (Eq. 3)
+    prompts        Modules A, B and C: the three questions to a model at every step             (Tables 9, 10)
+    extraction     the recurrence: one state and one goal per step, each from the one before    (Eq. 4, 6)
+    routing        how much of a goal a state fulfils; `similarity` computes it on arrays       (Eq. 7 to 12)
+    predictors     reward predictors: the method, LLM-as-a-Judge, the monotonic baseline        (§3.1, C.1, C.3)
+    epic           EPIC distance to the ground truth; `gleave` is the definition it simplifies  (Eq. 3)
 
 Around it:
 
     benchmark      RewardPrediction: how its pairs are built, read and fetched                  (§2, Appendix A)
-    embeddings     sentence embeddings of any model, each text embedded once
-    truncation     what is left out where a prompt does not fit the context
-    trust          which rewards mean nothing: unread text, empty or copied states, cut text
+    embeddings     sentence embeddings of any model, cached
+    truncation     what is cut when a prompt exceeds the context length
+    trust          flags of rewards that may mean nothing: unread text, empty or copied states, cut text
     walkthrough    one trajectory step by step: which object fulfilled which part of the goal   (Table 17)
-    plots, experiments
+    plots, experiments, studies
                    the figures and the tables
 
 A first try, offline:
@@ -30,8 +30,8 @@ A first try, offline:
     predicted = [method.predict(row.goal_description, row.actions, row.observations) for row in pair.rows]
     print(epic_distance(concatenate(predicted), pair.shaped))
 
-`dir(statefactory)` is what a user needs first. Source: Shen et al. 2026, "Reward Prediction with Factorized World
-States".
+`dir(statefactory)` lists the names that most users need.
+Source: Shen et al. 2026, "Reward Prediction with Factorized World States".
 """
 
 from lab.lazy import front_door

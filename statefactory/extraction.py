@@ -1,6 +1,6 @@
-"""State extraction along a trajectory: Modules A, B and C at every step, as a recurrence.
+"""State extraction along a trajectory: a recurrence that asks Modules A, B and C at every step.
 
-The state and the goal are all that one step hands to the next (Eq. 4 and 6).
+Only the state and the goal are passed from one step to the next (Eq. 4 and 6).
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from statefactory.prompts import ITEMS, Reasoning, modules
 from statefactory.state import LEVELS, Level, State, Values
 from statefactory.trust import mostly_unread
 
-# How a state of each level is read and written.
+# Types that parse and serialise the states of each level.
 TUPLES: dict[Level, Any] = {level: GenericAlias(tuple, (ITEMS.get(level, str), ...)) for level in LEVELS}
 STATES = {level: TypeAdapter(items) for level, items in TUPLES.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What was extracted: a state and a goal a step.
+    """The extracted states and goals, one of each per step.
 
-    malformed: answers of a model that could not be read; such an answer changes nothing. unread: the steps, from 0,
-    whose observation is not in the state, since it was mostly unread.
+    malformed: number of model answers that could not be parsed; these change neither state nor goal. unread: indices,
+    from 0, of the steps whose observation was mostly unread and so is missing from the state.
     """
 
     level: Level
@@ -38,9 +38,9 @@ class Trace:
     unread: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, each state and goal once; `read_trace` reads them back."""
+        """JSON values, with each distinct state and goal stored once. `read_trace` parses them."""
         states, goals = dict.fromkeys(self.states), dict.fromkeys(self.goals)
-        numbers = [{state: number for number, state in enumerate(kept)} for kept in (states, goals)]
+        numbers = [{state: number for number, state in enumerate(distinct)} for distinct in (states, goals)]
         adapter = STATES[self.level]
         return {
             "level": self.level,
@@ -53,7 +53,7 @@ class Trace:
 
 
 def read_trace(record: dict[str, Any]) -> Trace:
-    """A trace from its JSON."""
+    """Parse a trace from the JSON values of `Trace.to_json`."""
     adapter = STATES[record["level"]]
     states, goals = (list(map(adapter.validate_python, record[kind])) for kind in ("states", "goals"))
     steps = record["steps"]
@@ -68,9 +68,10 @@ def read_trace(record: dict[str, Any]) -> Trace:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What one step hands to the next (Eq. 4 and 6): the task, and the state and goal so far, empty before the first.
+    """What is passed to the next step (Eq. 4 and 6): task, state and goal.
 
-    malformed: as in `Trace`, so far. unread: whether the newest observation was mostly unread.
+    state, goal: empty before the first observation. malformed: number of answers so far that could not be parsed.
+    unread: whether the newest observation was mostly unread.
     """
 
     task: str
@@ -81,12 +82,12 @@ class Memory:
 
 
 class Extractor:
-    """The recurrence: a memory and a step give the next memory.
+    """The recurrence: computes the next memory from a memory and a step.
 
-    level: of representation; "raw" asks nothing. values: whether an attribute's value is a sentence, as Table 11 has
-    it, or a fragment. instruction: of the world, in each prompt. reasoning: what the model writes before its answer, a
-    line or what Tables 9 and 10 ask for. An answer that cannot be read even after the backbone's re-ask leaves the
-    state or the goal as it was, and is counted.
+    level: of representation; "raw" asks no model. values: whether attribute values are sentences, as in Table 11, or
+    fragments. instruction: a text of the world that is added to each prompt. reasoning: what the model writes before
+    its answer: one line ("short"), or what Tables 9 and 10 ask for ("full"). An answer that cannot be parsed even after
+    the backbone's retry leaves the state or goal unchanged and is counted in `Memory.malformed`.
     """
 
     def __init__(
@@ -101,41 +102,41 @@ class Extractor:
         self._given: dict[str, Any] = {"values": values, "reasoning": reasoning, "instruction": instruction}
 
     def start(self, goal: str, observation: str = "") -> Memory:
-        """Before any action: what the first observation tells; where it is not known nothing is asked."""
-        begun = Memory(goal)
-        return self.advance(begun, "", observation) if observation else begun
+        """The memory before any action, extracted from the first observation. If that is "", no model is asked."""
+        memory = Memory(goal)
+        return self.advance(memory, "", observation) if observation else memory
 
     def advance(self, memory: Memory, action: str, observation: str) -> Memory:
-        """After an action and what it led to. Raises what the backbone raises."""
+        """The memory after an action and the observation that it led to. Raises what the backbone raises."""
         if self.level == "raw":
-            # Level 1 of Appendix C.5.1: the world's own text is the state; no model is asked.
+            # Level 1 of Appendix C.5.1: the observation itself is the state; no model is asked.
             return replace(memory, state=(observation,), goal=(memory.task,))
         prompts = modules(self.level)
-        # An empty state is shown as None, as at step 0: there is nothing to merge with (Table 9, Module B).
+        # An empty state is passed as None, as at step 0: there is nothing to merge with (Table 9, Module B).
         state, goal = memory.state or None, memory.goal or None
         before = {"goal": memory.task, "previous_state": state, "action": action}
-        seen = self._ask(prompts.perceive, observation=observation, previous_goal=goal, **before)
-        current = seen.state if seen else memory.state
-        # Table 9 speaks of an action history; the official program gives the newest action alone, and so do we.
-        kept = self._ask(prompts.refine, state=current, **before)
-        current = kept.state if kept else current
-        now = {"goal": memory.task, "state": current, "observation": observation, "action": action}
-        # Eq. 6: the goal comes after the state and sees this step's; Eq. 4 gave the state the goal of the step before.
-        wanted = self._ask(prompts.interpret, previous_goal=goal, **now)
+        perceived = self._ask(prompts.perceive, observation=observation, previous_goal=goal, **before)
+        current = perceived.state if perceived else memory.state
+        # Table 9 mentions an action history; like the official program, we pass only the newest action.
+        refined = self._ask(prompts.refine, state=current, **before)
+        current = refined.state if refined else current
+        after = {"goal": memory.task, "state": current, "observation": observation, "action": action}
+        # Eq. 6: the goal depends on this step's state. Eq. 4: the state depends on the goal of the step before.
+        interpreted = self._ask(prompts.interpret, previous_goal=goal, **after)
         return Memory(
             memory.task,
             current,
-            wanted.goal if wanted else memory.goal,
-            memory.malformed + (seen, kept, wanted).count(None),
-            seen is None or mostly_unread(seen.thinking, observation),
+            interpreted.goal if interpreted else memory.goal,
+            memory.malformed + (perceived, refined, interpreted).count(None),
+            perceived is None or mostly_unread(perceived.thinking, observation),
         )
 
     def _ask(self, prompt: Prompt, **fields: Any) -> Any:
-        """An answer of the prompt's own class, or None for one that cannot be read."""
+        """The parsed answer, of the prompt's answer class; None if it cannot be parsed."""
         try:
             return self.backbone.ask(prompt, **self._given, **fields).value
         except MalformedAnswer:
-            # The official program retries the whole task, up to ten times; here the step changes nothing.
+            # The official program retries the whole task, up to ten times. Here the state or goal stays unchanged.
             return None
 
 
@@ -149,7 +150,7 @@ def extract(
     instruction: str = "",
     reasoning: Reasoning = "short",
 ) -> Trace:
-    """The states and goals of a trajectory; the arguments are those of `Extractor`.
+    """Extract the states and goals of a trajectory. The options are those of `Extractor`.
 
     Raises ValueError if actions and observations differ in number, and what the backbone raises.
     """
@@ -163,7 +164,7 @@ def extract(
 
 
 def trace_of(level: Level, memories: Sequence[Memory]) -> Trace:
-    """The trace of successive memories."""
+    """Collect successive memories into a trace."""
     states, goals = tuple(memory.state for memory in memories), tuple(memory.goal for memory in memories)
     unread = tuple(step for step, memory in enumerate(memories) if memory.unread)
     return Trace(level, states, goals, memories[-1].malformed if memories else 0, unread)

@@ -1,21 +1,21 @@
-"""EPIC distance as defined by Gleave et al. (2021, "Quantifying differences in reward functions"), canonicalised.
+"""EPIC distance with canonical rewards (Gleave et al. 2021, "Quantifying differences in reward functions").
 
-EPIC compares reward *functions* R(s, a, s'). Each is first brought to a canonical form, Definition 4.1,
+EPIC compares reward *functions* R(s, a, s'). Each is first transformed to its canonical form (Definition 4.1),
 
     C(R)(s, a, s') = R(s, a, s') + E[g R(s', A, S') - R(s, A, S') - g R(S, A, S')],
 
-which no potential shaping R + g F(s') - F(s) changes; then sqrt((1 - rho) / 2) is taken over a coverage distribution.
-The benchmark's program (`statefactory.epic`) leaves the canonical form out and correlates the rewards along the two
-trajectories. For a reward of the state reached, R = r(s'), the form is r(s') - E[r]: the same up to a constant,
-whatever g is. So what the simplification changes is something else, which this module makes visible:
+which is invariant to potential shaping R + g F(s') - F(s). The distance is then sqrt((1 - rho) / 2) over a coverage
+distribution. The benchmark's program (`statefactory.epic`) skips the canonical form and correlates the rewards along
+the two trajectories. If a reward depends only on the state reached, R = r(s'), its canonical form is r(s') - E[r]: the
+same up to a constant, for any g. So skipping it changes nothing. The two distances differ for other reasons:
 
 - **Visits.** Along trajectories a state counts as often as it is visited; here every distinct state counts once.
-- **Functions.** A predictor that looks at the step number gives one state several rewards. Here these are averaged, the
-  nearest thing to it that is a function of the state.
-- **Constants.** A constant reward has no correlation; the program puts it at 0.7071, here it is undefined (NaN).
+- **Functions.** A predictor that uses the step number gives several rewards to one state. Here they are averaged, which
+  is the closest function of the state.
+- **Constants.** The correlation of a constant reward is undefined. The program gives it 0.7071; here it is NaN.
 
-States are the distinct observations of a pair, S and S' are uniform over them, and so are the transitions compared.
-Actions do not enter: a step's reward is that of the state it reached.
+The states are the distinct observations of a pair. S, S' and the compared transitions are uniform over them.
+Actions are ignored: a step's reward is that of the state it reached.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def gleave_distances(
 ) -> np.ndarray:
     """The canonical distance of every pair, shape (pairs,), in [0, 1]; NaN where either reward is constant.
 
-    predicted, truth, observations: per pair one entry a step, positive trajectory first. Raises ValueError for
-    lengths that differ.
+    predicted, truth, observations: for each pair one entry per step, positive trajectory first.
+    Raises ValueError if lengths differ.
     """
     triples = zip(predicted, truth, observations, strict=True)
     return np.array([gleave_distance(p, t, o, discount) for p, t, o in triples], float)
@@ -46,7 +46,7 @@ def gleave_distances(
 def gleave_distance(
     predicted: ArrayLike, truth: ArrayLike, observations: Sequence[str], discount: float = 0.99
 ) -> float:
-    """The canonical distance of one pair; NaN where either reward is the same in all states."""
+    """The canonical distance of one pair, in [0, 1]; NaN if either reward is the same in all states."""
     guess, true = (state_rewards(rewards, observations) for rewards in (predicted, truth))
     if not all(vary(values.min(), values.max()) for values in (guess, true)):
         return float("nan")
@@ -54,21 +54,21 @@ def gleave_distance(
 
 
 def state_rewards(rewards: ArrayLike, observations: Sequence[str]) -> np.ndarray:
-    """The mean reward of each distinct observation, in the order of first sight, shape (states,).
+    """The mean reward of each distinct observation, in order of first appearance, shape (states,).
 
-    Raises ValueError unless there is one reward an observation.
+    Raises ValueError if rewards and observations differ in number.
     """
     values = np.asarray(rewards, float).ravel()
     if values.size != len(observations):
         raise ValueError(f"{values.size} rewards for {len(observations)} observations")
-    places = {text: index for index, text in enumerate(dict.fromkeys(observations))}
-    state = [places[text] for text in observations]
-    # A step-dependent predictor gives one state several rewards: the mean is the nearest function of the state.
-    return np.bincount(state, values, len(places)) / np.bincount(state, minlength=len(places))
+    state_ids = {text: index for index, text in enumerate(dict.fromkeys(observations))}
+    states = [state_ids[text] for text in observations]
+    # A step-dependent predictor gives one state several rewards; their mean is the closest function of the state.
+    return np.bincount(states, values, len(state_ids)) / np.bincount(states, minlength=len(state_ids))
 
 
 def transition_rewards(of_state: np.ndarray) -> np.ndarray:
-    """The table R[s, s'] = r(s') of a reward of the state reached, shape (states, states)."""
+    """The table R[s, s'] = r(s') of a reward that depends on the state reached, shape (states, states)."""
     return np.broadcast_to(of_state, (of_state.size, of_state.size))
 
 
@@ -79,6 +79,6 @@ def canonical(table: np.ndarray, discount: float) -> np.ndarray:
 
 
 def pearson_distance(first: np.ndarray, second: np.ndarray) -> float:
-    """sqrt((1 - rho) / 2) over all entries of two tables, neither of them constant."""
+    """sqrt((1 - rho) / 2) over all entries of two tables, neither of which is constant."""
     rho = np.corrcoef(np.ravel(first), np.ravel(second))[0, 1]
     return float(np.sqrt((1 - np.clip(rho, -1, 1)) / 2))

@@ -1,12 +1,12 @@
 """Modules A, B and C: the three questions that StateFactory asks a model at every step.
 
-    A, perceive    what the newest observation says, merged with what was known        (Table 9, Eq. 4)
-    B, refine      what of that matters to the task, without losing what mattered      (Table 9, Eq. 4)
-    C, interpret   what must hold in the end: the goal as a state, ever more specific  (Table 10, Eq. 6)
+    A, perceive    the newest observation, merged with the previous state               (Table 9, Eq. 4)
+    B, refine      what of it matters to the task, keeping what mattered before         (Table 9, Eq. 4)
+    C, interpret   the goal as a state, more and more specific                          (Table 10, Eq. 6)
 
-`modules(level)` has them for a level of representation (Table 11): the rules stay, the form of the answer changes. The
-wording stands in `statefactory/prompt_texts`. What a world adds, `instruction`, ends the rules: prompts of one operator
-share all that stands before it. The question goes from what changes least from step to step to what always does.
+`modules(level)` returns them for a level of representation (Table 11), which changes only the form of the answer. The
+wording is in `statefactory/prompt_texts`. A world's own `instruction` comes last in the rules, and a question's parts
+are ordered from the least to the most often changing. So prompts share long prefixes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lab.models.prompts import AnswerModel, Fields, Prompt, Shorten
 from statefactory.state import Entity, Group, Level, Values
 from statefactory.truncation import shortened
 
-Item = TypeVar("Item")  # Entity, Group or str: what a state of the level is made of
+Item = TypeVar("Item")  # Entity, Group or str, by level
 Reasoning: TypeAlias = Literal["short", "full"]
 
 
@@ -95,7 +95,7 @@ class Modules(NamedTuple):
 
 ITEMS: dict[Level, type] = {"textual": str, "object_centric": Group, "object_attribute": Entity}
 
-# `{{ form }}` of the texts at each level: Table 11's definitions and schema, and an example from no benchmark.
+# Fills `{{ form }}` in the texts: Table 11's definitions and schema, with an example that is from no benchmark.
 FORMS: dict[Level, str] = {
     "textual": """
 A state is a list of whole English sentences. Each names its subject and states one observable fact, with no guess and
@@ -127,7 +127,7 @@ Example of the form: [{"identity": "kite 3", "attributes": [{"name": "location",
 
 @cache
 def modules(level: Level) -> Modules:
-    """The three prompts for a level. Raises ValueError for "raw", which asks no model."""
+    """The three prompts of a level. Raises ValueError for "raw", which asks no model."""
     if level not in ITEMS:
         raise ValueError(f"The level {level!r} asks no model; levels that do: {', '.join(ITEMS)}")
     return Modules(
@@ -139,7 +139,7 @@ def modules(level: Level) -> Modules:
 
 
 def _prompt(level: Level, operator: str, fields: Any, answer: Any, shorten: Shorten) -> Prompt:
-    """fields, answer: generic models, filled in here with the level's kind of item, as is the text with its form."""
+    """Read a prompt text and fill in the level: `form` in the text, the item type in the generic fields and answer."""
     item, form = ITEMS[level], {"form": FORMS[level].strip()}
     prompt = read_prompt(f"statefactory/{operator}.md", fields[item], answer[item], form, shorten=shorten)
     return replace(prompt, name=f"statefactory.{level}.{operator}")

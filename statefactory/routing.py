@@ -1,29 +1,31 @@
 """Hierarchical routing: how much of a goal a state fulfils, as a number in [0, 1].
 
-Every goal entity is matched with the state entity of the highest score, and the reward is the mean of these highest
-scores, which the paper calls local fulfilment and the figures "fit" (Eq. 7, 9):
+Each goal entity is matched with the state entity of the highest score. The reward is the mean of these highest scores
+(Eq. 7, 9). The paper calls such a score local fulfilment; our figures call it "fit":
 
-    score = similarity(identities) * mean over its attributes of similarity(value, aligned value)    (Eq. 8, 11, 12)
+    score = similarity(identities) * mean over the goal's attributes of similarity(value, aligned value)
+                                                                                             (Eq. 8, 11, 12)
 
-where the aligned value is that of the state entity's attribute whose name is most similar (Eq. 10), the first of
-equals. A similarity is the cosine of two embeddings. Equal texts have 1. The empty text is like itself and like nothing
-else, so that two nameless entities, which is how whole texts are compared, have an identity similarity of 1.
+The aligned value belongs to the state entity's attribute whose name is most similar (Eq. 10); of equally similar names
+the first wins. Similarity is the cosine of two embeddings, and 1 for equal texts. The empty text is similar to itself
+and to nothing else. So two nameless entities, which stand for whole texts, have an identity similarity of 1.
 
-The equations leave open what an entity without attributes gives, and an empty goal or state; both conventions take the
-official program's answers. The conventions:
+The equations do not say what happens with entities without attributes, or with an empty goal or state. There both
+conventions do what the official program does:
 
-                                   PAPER                       OFFICIAL, as the official program has it
-    a score below 0                stays                       counts as 0
+                                   PAPER                       OFFICIAL, as in the official program
+    a score below 0                is kept                     counts as 0
     the reward                     clipped to [0, 1]           clipped to [0, 1], then cut to two decimals
-    names of attributes            as they are                 without "goal_" and "intermediate_"
-    an empty name or value         like another empty one      like nothing
-    a goal without attributes      the identity similarity alone
+    names of attributes            unchanged                   without "goal_" and "intermediate_"
+    two empty names or values      similarity 1                similarity 0
+    a goal without attributes      scores the identity similarity alone
     a state entity without any     scores 0, unless the goal entity has none either
-    an empty goal or state         0
+    an empty goal or state         reward 0
 
-Both use the raw cosine. The official program computes in float32, where a perfect match may be 0.99999994 and be cut to
-.99; here what is a rounding error below a hundredth counts as that hundredth. Its textual level compares sentence with
-sentence, and its object-centric level with the first sentence alone; here `statefactory.state.entities` joins them.
+Both use the raw cosine. In the official program's float32 a perfect match may be 0.99999994 and be cut to .99; here a
+reward within `ROUNDING` below a hundredth counts as that hundredth. At the textual level the official program compares
+sentence with sentence, at the object-centric level with the first sentence only; here PAPER joins the sentences
+(`statefactory.state.entities`).
 Source: Shen et al. 2026, §3.2.3 and Appendix B.
 """
 
@@ -39,18 +41,18 @@ from statefactory.embeddings import Embedder
 from statefactory.similarity import Alignment, Entities, Table
 from statefactory.state import Entity
 
-Step: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]  # numbers of the goal's entities, and of the state's
+Step: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]  # ids of the goal's entities, and of the state's
 
-ROUNDING = 1e-6  # what a reward may lack of a hundredth and still count as that
+ROUNDING = 1e-6  # a reward this little below a hundredth counts as that hundredth
 
 
 @dataclass(frozen=True)
 class Convention:
-    """What is done where programs differ; the module says why.
+    """Choices that the paper leaves open and where programs differ; see the module's table.
 
-    floor: the lowest score of an entity, None for none. decimals: after which a reward is cut off, None for all of it.
-    dropped: taken out of the names of attributes. empty: the similarity of two empty names or values. apart: whether
-    sentences of a state are compared one by one (see `statefactory.state.entities`).
+    floor: lower bound of a match's score; None for no bound. decimals: to which rewards are truncated; None for no
+    truncation. dropped: substrings removed from attribute names. empty: similarity of two empty names or values. apart:
+    whether the sentences of a state are compared one by one (see `statefactory.state.entities`).
     """
 
     name: str
@@ -66,15 +68,18 @@ OFFICIAL = Convention("official", floor=0.0, decimals=2, dropped=("goal_", "inte
 
 
 def convention_of(name: str) -> Convention:
-    """The convention of that name. Raises ValueError for one that there is not."""
-    known = {convention.name: convention for convention in (PAPER, OFFICIAL)}
-    if name not in known:
-        raise ValueError(f"No convention {name!r}; choose from {', '.join(known)}")
-    return known[name]
+    """Look up a convention by name. Raises ValueError for an unknown name."""
+    conventions = {convention.name: convention for convention in (PAPER, OFFICIAL)}
+    if name not in conventions:
+        raise ValueError(f"No convention {name!r}; choose from {', '.join(conventions)}")
+    return conventions[name]
 
 
 class AttributeMatch(NamedTuple):
-    """A goal attribute and what it was compared with; aligned: None if the state entity has no attributes."""
+    """A goal attribute and the state attribute it was compared with.
+
+    aligned, found: that attribute's name and value; None if the state entity has no attributes.
+    """
 
     name: str
     value: str
@@ -84,7 +89,10 @@ class AttributeMatch(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A goal entity and the state entity that it is matched with; entity: None where the state is empty."""
+    """A goal entity and the state entity it is matched with.
+
+    entity: None if the state is empty. identity: similarity of the two identities. score: Eq. 12.
+    """
 
     goal: Entity
     entity: Entity | None
@@ -96,15 +104,15 @@ class Match(NamedTuple):
 def rewards(
     goals: Sequence[Entities], states: Sequence[Entities], embedder: Embedder, convention: Convention = PAPER
 ) -> np.ndarray:
-    """The reward of every step, shape (steps,), each in [0, 1]. goals, states: one of each a step.
+    """The reward of every step, shape (steps,), each in [0, 1]. goals, states: one of each per step.
 
-    All texts of the trajectory are embedded in one batch. Raises ValueError if there are not as many goals as states,
-    and what the embedder raises.
+    All texts of the trajectory are embedded in one batch.
+    Raises ValueError if goals and states differ in number, and what the embedder raises.
     """
     if len(goals) != len(states):
-        raise ValueError(f"{len(goals)} goals for {len(states)} states; there must be one of each a step")
+        raise ValueError(f"{len(goals)} goals for {len(states)} states; each step needs one of each")
     table, steps = _numbered(goals, states, embedder, convention)
-    # Steps without news are equal keys, scored once; an empty goal or state keeps the 0.0, since `_blocks` skips it.
+    # Steps with equal goal and state share a key and are scored once. Empty ones keep 0.0: `_blocks` skips them.
     means = dict.fromkeys(steps, 0.0)
     for block in _blocks(means):
         means |= _means(table, block, convention)
@@ -112,13 +120,13 @@ def rewards(
 
 
 def matches(goal: Entities, state: Entities, embedder: Embedder, convention: Convention = PAPER) -> tuple[Match, ...]:
-    """For every goal entity, which state entity it took, and why; the reward is the mean of the scores, clipped."""
-    table, ((wanted, offered),) = _numbered([goal], [state], embedder, convention)
+    """For every goal entity its best state entity and the similarities. The mean score, clipped, is the reward."""
+    table, ((goal_ids, state_ids),) = _numbered([goal], [state], embedder, convention)
     if not (goal and state):
         return tuple(_unmatched(entity) for entity in goal)
-    alignment = table.align(np.array(wanted), np.array(offered))
+    alignment = table.align(np.array(goal_ids), np.array(state_ids))
     scores = _floored(alignment.scores, convention)
-    taken = scores.argmax(axis=1)
+    best = scores.argmax(axis=1)
     ends = np.cumsum([len(entity.attributes) for entity in goal])
     return tuple(
         Match(
@@ -126,7 +134,7 @@ def matches(goal: Entities, state: Entities, embedder: Embedder, convention: Con
             _compared(entity, state[column], alignment, slice(end - len(entity.attributes), end), column),
             float(scores[row, column]),
         )
-        for row, (entity, column, end) in enumerate(zip(goal, taken, ends, strict=True))
+        for row, (entity, column, end) in enumerate(zip(goal, best, ends, strict=True))
     )  # fmt: skip
 
 
@@ -140,7 +148,7 @@ def _numbered(
 
 
 def _blocks(steps: Iterable[Step]) -> Iterator[list[Step]]:
-    """Steps that share entities, together: as long as one table for all is no larger than one for each would be."""
+    """Group successive steps as long as one score table for the group is no larger than a table per step."""
     block: list[Step] = []
     goals: set[int] = set()
     states: set[int] = set()
@@ -160,7 +168,7 @@ def _blocks(steps: Iterable[Step]) -> Iterator[list[Step]]:
 
 
 def _means(table: Table, block: Sequence[Step], convention: Convention) -> dict[Step, float]:
-    """The mean of the goal entities' highest scores at each step (Eq. 7 and 9)."""
+    """For each step the mean of its goal entities' highest scores (Eq. 7 and 9)."""
     goals, states = (list(dict.fromkeys(n for step in block for n in step[side])) for side in (0, 1))
     scores = _floored(table.scores(np.array(goals), np.array(states)), convention)
     row, column = ({number: index for index, number in enumerate(numbers)} for numbers in (goals, states))
@@ -175,12 +183,12 @@ def _floored(scores: np.ndarray, convention: Convention) -> np.ndarray:
 
 
 def _finished(means: np.ndarray, convention: Convention) -> np.ndarray:
-    # In both conventions: a mean of raw cosines may be below 0.
+    # Both conventions clip, since a mean of raw cosines may be negative.
     clipped = np.clip(means, 0.0, 1.0)
     if convention.decimals is None:
         return clipped
     scale = 10**convention.decimals
-    # The official program truncates and does not round; ROUNDING makes up for float32's 0.99999994.
+    # The official program truncates, it does not round. ROUNDING corrects for values such as 0.99999994.
     return np.floor((clipped + ROUNDING) * scale) / scale
 
 
@@ -191,8 +199,8 @@ def _compared(
         return _unmatched(goal).attributes
     aligned = [taken.attributes[index] for index in alignment.aligned[rows, column]]
     return tuple(
-        AttributeMatch(wanted.name, wanted.value, offered.name, offered.value, float(similarity))
-        for wanted, offered, similarity in zip(
+        AttributeMatch(goal_attribute.name, goal_attribute.value, attribute.name, attribute.value, float(similarity))
+        for goal_attribute, attribute, similarity in zip(
             goal.attributes, aligned, alignment.similarities[rows, column], strict=True
         )
     )  # fmt: skip

@@ -1,7 +1,7 @@
-"""The alignment scores of goal and state entities as arrays: the vectorised inside of `statefactory.routing`.
+"""Alignment scores of goal and state entities on arrays: the vectorised part of `statefactory.routing`.
 
-Eq. 12's composite score of every pair, with the attribute satisfaction (Eq. 8, 11) over aligned keys (Eq. 10).
-A trajectory's distinct entities and texts are numbered first, so that what recurs is compared once.
+Computes the composite score (Eq. 12) of every pair from attribute satisfaction (Eq. 8, 11) over aligned keys (Eq. 10).
+The distinct entities and texts of a trajectory get integer ids first, so that repeated ones are compared once.
 Source: Shen et al. 2026, §3.2.3 and Appendix B; `statefactory.routing` says what the equations leave open.
 """
 
@@ -17,17 +17,17 @@ from statefactory.state import Entity
 
 Entities: TypeAlias = Sequence[Entity]
 
-SAME = 6  # decimals to which names' similarities must agree to be equals: cosines come with rounding errors
-TABLE = 4_000_000  # similarities that are held at a time
+SAME = 6  # decimals to which similarities of names are compared for ties: cosines have rounding errors
+TABLE = 4_000_000  # similarities in memory at a time
 ONE_THREAD = 1 << 18  # multiplications up to which BLAS uses one thread
 
 
 class Alignment(NamedTuple):
-    """Goal entities against state entities.
+    """Similarities of goal entities (rows) to state entities (columns).
 
-    scores, identities: shape (goal entities, state entities), the composite scores (Eq. 12) and the similarities of
-    identities. aligned: the place of the aligned attribute (Eq. 10) in the state entity, from 0, and similarities: of
-    the two values, both of shape (goal attributes, state entities); where a state entity has no attributes, -1 and 0.
+    scores, identities: shape (goal entities, state entities); composite scores (Eq. 12) and identity similarities.
+    aligned: shape (goal attributes, state entities); index, from 0, of the aligned attribute in the state entity
+    (Eq. 10), -1 if it has no attributes. similarities: same shape; similarity of the two values, 0 if there is none.
     """
 
     scores: np.ndarray
@@ -37,9 +37,9 @@ class Alignment(NamedTuple):
 
 
 class Table:
-    """The distinct entities of a trajectory as numbers of their texts; text 0 is the empty one.
+    """The distinct entities of a trajectory, encoded as ids of their texts. Id 0 is the empty text.
 
-    dropped: what is taken out of the names of attributes. empty: the similarity of two empty names or values.
+    dropped: substrings removed from attribute names. empty: similarity of two empty names or values.
     """
 
     def __init__(self, dropped: Sequence[str] = (), empty: float = 1.0) -> None:
@@ -52,45 +52,47 @@ class Table:
     def numbered(
         self, goals: Sequence[Entities], states: Sequence[Entities]
     ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """The steps by the numbers of their entities."""
-        kept = [(tuple(goal), tuple(state)) for goal, state in zip(goals, states, strict=True)]
-        seen: dict[int, int] = {}  # by identity: most steps share the objects themselves, all of which `kept` holds
+        """Register the entities; returns for each step the ids of its goal's and its state's entities."""
+        steps = [(tuple(goal), tuple(state)) for goal, state in zip(goals, states, strict=True)]
+        numbers: dict[int, int] = {}  # by id(): most steps share objects; `steps` keeps them alive
 
         def number(entity: Entity) -> int:
-            if (known_number := seen.get(id(entity))) is None:
-                known_number = seen[id(entity)] = self._number(entity)
-            return known_number
+            if (entity_number := numbers.get(id(entity))) is None:
+                entity_number = numbers[id(entity)] = self._number(entity)
+            return entity_number
 
-        return [(tuple(map(number, goal)), tuple(map(number, state))) for goal, state in kept]
+        return [(tuple(map(number, goal)), tuple(map(number, state))) for goal, state in steps]
 
     def embed(self, embedder: Embedder) -> None:
-        """Embed all texts in one batch. The empty one gets a vector of zeros, which is similar to nothing."""
-        self._identities, self._counts, self._names, self._values = (np.array(some, int) for some in self._lists)
+        """Embed all texts in one batch. The empty text gets a zero vector, which is similar to nothing."""
+        self._identities, self._counts, self._names, self._values = (np.array(numbers, int) for numbers in self._lists)
         self._starts = np.cumsum(self._counts) - self._counts
         texts = list(self._texts)[1:]
         vectors = embedder.embed(texts) if texts else np.zeros((0, 1), np.float32)
         self._vectors = np.concatenate([np.zeros((1, vectors.shape[1]), np.float32), vectors])
 
     def scores(self, goals: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """`align(goals, states).scores`, with only about TABLE similarities held at a time."""
+        """`align(goals, states).scores`, computed in pieces of about TABLE similarities to limit memory."""
         pieces = int(self._counts[goals].sum() * self._counts[states].sum()) // TABLE + 1
         split = np.array_split(goals, min(pieces, goals.size))
         return np.concatenate([self.align(piece, states).scores for piece in split])
 
     def align(self, goals: np.ndarray, states: np.ndarray) -> Alignment:
-        """Every goal entity with every state entity, by their numbers; both of shape (entities,) and not empty."""
-        wanted, per_goal = self._attributes(goals)
-        offered, per_state = self._attributes(states)
+        """Compare every goal entity with every state entity. goals, states: ids, shape (entities,), not empty."""
+        goal_attributes, per_goal = self._attributes(goals)
+        state_attributes, per_state = self._attributes(states)
         identities = self._alike(self._identities[goals], self._identities[states], empty=1.0)
-        aligned = np.full((wanted.size, states.size), -1)
-        similarities = np.zeros((wanted.size, states.size))
-        if wanted.size and offered.size:
-            # State entities without attributes keep -1 and 0: nothing to align with.
-            some = per_state > 0
-            best = _highest(self._names_alike(self._names[wanted], self._names[offered]), per_state[some])
-            values = self._alike(self._values[wanted], self._values[offered], self._empty)
-            similarities[:, some] = np.take_along_axis(values, best, axis=1)
-            aligned[:, some] = best - (np.cumsum(per_state) - per_state)[some]
+        aligned = np.full((goal_attributes.size, states.size), -1)
+        similarities = np.zeros((goal_attributes.size, states.size))
+        if goal_attributes.size and state_attributes.size:
+            # State entities without attributes keep -1 and 0: there is nothing to align with.
+            nonempty = per_state > 0
+            best = _highest(
+                self._names_alike(self._names[goal_attributes], self._names[state_attributes]), per_state[nonempty]
+            )
+            values = self._alike(self._values[goal_attributes], self._values[state_attributes], self._empty)
+            similarities[:, nonempty] = np.take_along_axis(values, best, axis=1)
+            aligned[:, nonempty] = best - (np.cumsum(per_state) - per_state)[nonempty]
         return Alignment(identities * _means(similarities, per_goal), identities, aligned, similarities)
 
     def _number(self, entity: Entity) -> int:
@@ -113,7 +115,7 @@ class Table:
         return name
 
     def _attributes(self, entities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of the entities' attributes, one entity's after the other's, and how many each has."""
+        """Indices of the attributes of the entities, concatenated, and the number of attributes per entity."""
         counts = self._counts[entities]
         before = np.cumsum(counts) - counts
         return np.repeat(self._starts[entities] - before, counts) + np.arange(counts.sum()), counts
@@ -124,9 +126,9 @@ class Table:
         return self._alike(rows, columns, self._empty).round(SAME)[row[:, None], column]
 
     def _alike(self, first: np.ndarray, second: np.ndarray, empty: float) -> np.ndarray:
-        """The similarity of every text of one with every text of the other, by their numbers."""
+        """Similarities of all texts `first` to all texts `second`, given by ids; shape (first, second)."""
         cosines = _products(self._vectors[first], self._vectors[second]).clip(-1, 1)
-        # Equal texts have 1 exactly, which a product in float32 misses.
+        # Exactly 1 for equal texts, which a float32 product misses.
         cosines[first[:, None] == second] = 1.0
         if empty != 1.0:
             cosines[np.ix_(first == 0, second == 0)] = empty
@@ -134,7 +136,7 @@ class Table:
 
 
 def _products(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """`first @ second.T` in pieces so small that BLAS starts no threads, which on busy cores take 100 times as long."""
+    """`first @ second.T` in pieces small enough for one BLAS thread: on busy cores several take 100 times as long."""
     rows = max(1, ONE_THREAD // first.size)
     pieces = -(-len(second) // rows)
     padded = np.zeros((pieces * rows, second.shape[1]), second.dtype)
@@ -143,7 +145,7 @@ def _products(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _highest(table: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Within each stretch of columns, the column of the highest value, the first of equals; (rows, stretches)."""
+    """For each segment of columns the index of the (first) highest value; shape (rows, segments)."""
     starts = np.cumsum(lengths) - lengths
     highest = np.maximum.reduceat(table, starts, axis=1).repeat(lengths, axis=1)
     columns = np.where(table == highest, np.arange(table.shape[1]), table.shape[1])
@@ -151,10 +153,10 @@ def _highest(table: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def _means(table: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Of each stretch of rows, (stretches, columns); 1 for an empty one, which leaves the identities alone."""
+    """Mean of each segment of rows, shape (segments, columns); 1 for an empty segment: a neutral factor in Eq. 12."""
     means = np.ones((lengths.size, table.shape[1]))
-    some = lengths > 0
-    if some.any():
-        starts = (np.cumsum(lengths) - lengths)[some]
-        means[some] = np.add.reduceat(table, starts, axis=0) / lengths[some, None]
+    nonempty = lengths > 0
+    if nonempty.any():
+        starts = (np.cumsum(lengths) - lengths)[nonempty]
+        means[nonempty] = np.add.reduceat(table, starts, axis=0) / lengths[nonempty, None]
     return means

@@ -5,8 +5,8 @@
     textual            sentences
     raw                one text, as the world wrote it
 
-`entities` reads a state of any level as entities, so that one routing compares them all. A goal is a state that should
-hold. Source: Shen et al. 2026, §3.2.1 and Appendix C.5.1.
+`entities` converts a state of any level to entities, so that the same routing applies to all levels. A goal is a state
+that should hold. Source: Shen et al. 2026, §3.2.1 and Appendix C.5.1.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Values: TypeAlias = Literal["fragments", "sentences"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 _STRICT = ConfigDict(extra="forbid")
-# A quoted identity may hold " is " itself; an unquoted one ends at the first.
+# A quoted identity may contain " is "; an unquoted one ends at the first " is ".
 _SENTENCE = re.compile(r'The (\S+) of (?:"(.+?)"|(.+?)) is (.*)\.', re.DOTALL)
 
 
@@ -55,18 +55,19 @@ class Group:
     statements: tuple[str, ...]
 
 
-# One level has one kind of item: Entity, Group, or str for the textual and the raw one.
+# All items of a state have one type: Entity, Group, or str (textual and raw level).
 State: TypeAlias = tuple[Entity, ...] | tuple[Group, ...] | tuple[str, ...]
 
 
 def entities(state: State, apart: bool = False) -> tuple[Entity, ...]:
-    """The state as entities. Sentences become one value: that of a group's "description", or of one nameless entity.
+    """Convert a state of any level to entities.
 
-    A nameless entity stands for the whole text; its identity matches any other nameless one. apart: as the official
-    program does, each sentence by itself: an entity that is its own identity and value, or one of a group's values, all
-    under the same name.
+    By default sentences are joined into one value: the "description" of a group, or the "text" of a single nameless
+    entity, which stands for the whole text. Two nameless entities have equal identities.
+    apart: keep sentences separate, as the official program does. A sentence of a text then becomes an entity of its
+    own, with itself as identity and value; a group's sentences become values of attributes that are all named "state".
     """
-    # A state has items of one kind, so the first tells them all; mypy has to be told.
+    # All items of a state have the same type; the casts tell mypy.
     if not state or isinstance(state[0], Entity):
         return cast("tuple[Entity, ...]", state)
     if isinstance(state[0], Group):
@@ -78,19 +79,19 @@ def entities(state: State, apart: bool = False) -> tuple[Entity, ...]:
 
 
 def sentence(identity: str, attribute: Attribute) -> str:
-    """A fact as a whole sentence that names its subject; `fact` reads it back. A name that holds " is " is quoted."""
+    """The attribute as a whole sentence that names its subject. `fact` parses it. An identity with " is " is quoted."""
     subject = f'"{identity}"' if " is " in identity else identity
     return f"The {attribute.name} of {subject} is {attribute.value}."
 
 
 def fact(text: str) -> tuple[str, Attribute] | None:
-    """The identity and attribute that `sentence` wrote, or None for any other sentence."""
+    """Parse a sentence of `sentence` into identity and attribute; None for any other sentence."""
     match = _SENTENCE.fullmatch(text)
     return (match[2] or match[3], Attribute(match[1], match[4])) if match else None
 
 
 def at_level(known: Sequence[Entity], level: Level, values: Values = "fragments") -> State:
-    """Entities written at a level. values: whether an attribute's value is a fragment or a sentence (Table 11)."""
+    """Convert entities to a level. values: write attribute values as fragments or as sentences (Table 11)."""
     if level == "object_attribute":
         return tuple(known) if values == "fragments" else tuple(map(in_sentences, known))
     groups = tuple(Group(e.identity, tuple(sentence(e.identity, a) for a in e.attributes)) for e in known)
@@ -98,32 +99,32 @@ def at_level(known: Sequence[Entity], level: Level, values: Values = "fragments"
 
 
 def from_level(state: State) -> tuple[Entity, ...]:
-    """The entities that `at_level` wrote; sentences in other words are left out, and so is an entity without any."""
+    """Invert `at_level`. Sentences of any other form are dropped, and so are groups in which none remains."""
     if not state:
         return ()
     if isinstance(state[0], Entity):
         known = state
         return tuple(Entity(e.identity, tuple(map(_as_fragment, e.attributes))) for e in known)
     texts = [text for item in state for text in (item.statements if isinstance(item, Group) else (item,))]
-    # A model's sentences have many forms; only those of `sentence` are read back, which the rules write.
+    # Models phrase sentences freely; only the form that `sentence` writes, which the rules use, can be parsed.
     return from_facts(pair for pair in map(fact, texts) if pair)
 
 
 def from_facts(facts: Iterable[tuple[str, Attribute]]) -> tuple[Entity, ...]:
-    """Entities from pairs of an identity and an attribute, in the order in which they first appear."""
-    known: dict[str, list[Attribute]] = {}
+    """Group (identity, attribute) pairs into entities, in order of first appearance."""
+    by_identity: dict[str, list[Attribute]] = {}
     for identity, attribute in facts:
-        known.setdefault(identity, []).append(attribute)
-    return tuple(Entity(identity, tuple(attributes)) for identity, attributes in known.items())
+        by_identity.setdefault(identity, []).append(attribute)
+    return tuple(Entity(identity, tuple(attributes)) for identity, attributes in by_identity.items())
 
 
 def entity(identity: str, attributes: Mapping[str, str]) -> Entity:
-    """An entity from names and values."""
+    """Make an entity from a mapping of attribute names to values."""
     return Entity(identity, tuple(Attribute(name, value) for name, value in attributes.items()))
 
 
 def in_sentences(known: Entity) -> Entity:
-    """The entity with each value as a whole sentence."""
+    """The entity with every attribute value rewritten as a whole sentence."""
     attributes = (Attribute(a.name, sentence(known.identity, a)) for a in known.attributes)
     return Entity(known.identity, tuple(attributes))
 

@@ -1,13 +1,13 @@
-"""Trust in a reward: flags of steps at which a number says little about the world's state.
+"""Trust in a reward: flags of steps whose reward says little about the world's state.
 
-    unread      most of the observation was not read: its reader says so, or its answer was malformed
-    empty       no state or no goal was extracted, which makes a reward 0 by definition
-    copied      the state is the goal, fact by fact and nothing else: right at the end of a task, else a copied goal
-    cut         a text is longer than the embedder reads, and what stands behind that changes nothing
-    constant    the reward is the same at every step, of a trajectory or of a pair that is scored together
+    unread      most of the observation was not understood (its reader says so), or the answer was malformed
+    empty       no state or no goal was extracted, so the reward is 0 by definition
+    copied      state and goal have exactly the same facts: right at the end of a task, otherwise a copied goal
+    cut         a text is longer than the embedder reads, so its end has no influence
+    constant    the reward is the same at all steps of a trajectory, or of a pair that is scored together
 
-A flag is a reason to look, not a verdict: a random walk may see nothing that matters, and keep an empty state.
-`Predictor.rated` returns flags beside rewards, `Predictor.predict` warns of them, and rows count them.
+A flag is a reason to inspect, not a verdict: a random walk may see nothing relevant and keep an empty state.
+`Predictor.rated` returns flags with the rewards, `Predictor.predict` warns of them, and results tables count them.
 """
 
 from __future__ import annotations
@@ -28,33 +28,34 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNREAD, EMPTY, COPIED, CUT, CONSTANT = NAMES = ("unread", "empty", "copied", "cut", "constant")
-Flags: TypeAlias = tuple[frozenset[str], ...]  # one set a step, with some of NAMES
+Flags: TypeAlias = tuple[frozenset[str], ...]  # per step a set of some of NAMES
 NONE: frozenset[str] = frozenset()
-UNPARSED = (
-    "Unparsed: "  # begins an answer's `thinking`; then the sentences that its reader did not understand, a line each
-)
+UNPARSED = "Unparsed: "  # prefix of an answer's `thinking`; the sentences not understood follow, one per line
 
 
 class UntrustedReward(UserWarning):
-    """Some rewards of a prediction are flagged; the message counts the steps by flag."""
+    """Some predicted rewards are flagged; the message counts the steps per flag."""
 
 
 def mostly_unread(thinking: str, observation: str) -> bool:
-    """Whether more than half of an observation's characters stand among the sentences that its reader left unread."""
+    """Whether sentences that the reader did not understand have over half of the observation's characters.
+
+    thinking: of the reader's answer; lists these sentences after `UNPARSED`. White space is ignored.
+    """
     if not thinking.startswith(UNPARSED):
         return False
-    left, whole = ("".join(text.split()) for text in (thinking.removeprefix(UNPARSED), observation))
-    return 2 * len(left) > len(whole)
+    unread, total = ("".join(text.split()) for text in (thinking.removeprefix(UNPARSED), observation))
+    return 2 * len(unread) > len(total)
 
 
 def of_states(
     goals: Sequence[State], states: Sequence[State], unread: Collection[int] = (), cut: Collection[str] = (),
     apart: bool = False,
 ) -> Flags:  # fmt: skip
-    """Flags of extracted states, one of each a step.
+    """Flags of the steps. goals, states: one of each per step.
 
-    unread: the steps, from 0, whose text was mostly unread. cut: texts that the embedder cuts. apart: how the states
-    are read as entities, see `statefactory.state.entities`.
+    unread: indices, from 0, of steps whose observation was mostly unread. cut: texts that the embedder truncates.
+    apart: how states are converted to entities, see `statefactory.state.entities`.
     """
     steps = zip(goals, states, strict=True)
     return tuple(
@@ -62,7 +63,7 @@ def of_states(
             name
             for name, flagged in (
                 (UNREAD, step in unread),
-                (EMPTY, not (any(goal) and any(state))),  # also the raw level's empty text
+                (EMPTY, not (any(goal) and any(state))),  # also an empty text of the raw level
                 (COPIED, any(state) and len(state) == len(goal) and {*state} == {*goal}),
                 (CUT, bool(cut) and not {*texts(goal, apart), *texts(state, apart)}.isdisjoint(cut)),
             )
@@ -73,7 +74,7 @@ def of_states(
 
 
 def texts(state: State, apart: bool = False) -> Iterable[str]:
-    """Every text of a state that is embedded."""
+    """All texts of a state that are embedded."""
     for entity in entities(state, apart):
         yield entity.identity
         for attribute in entity.attributes:
@@ -81,7 +82,7 @@ def texts(state: State, apart: bool = False) -> Iterable[str]:
 
 
 def with_constant(flags: Flags, rewards: ArrayLike) -> Flags:
-    """The flags, with a further one at each of the steps if the rewards, shape (steps,), do not differ."""
+    """Add "constant" to the flags of all steps if the rewards, shape (steps,), are all equal."""
     values = np.asarray(rewards)
     if values.size < 2 or vary(values.min(), values.max()):
         return flags
@@ -89,15 +90,15 @@ def with_constant(flags: Flags, rewards: ArrayLike) -> Flags:
 
 
 def cells(flags: Iterable[Flags]) -> dict[str, Any]:
-    """Cells of a row of a results table: the steps behind its number, how many have each flag, and a note on them."""
-    steps = [step for of in flags for step in of]
+    """Columns for a row of a results table: number of steps, number of steps per flag, and a note on flagged steps."""
+    steps = [step for trajectory in flags for step in trajectory]
     counts, flagged = Counter(name for step in steps for name in step), sum(map(bool, steps))
     note = f"flagged {max(1, round(100 * flagged / len(steps)))} %" if flagged else ""
     return {"steps": len(steps), **{name: counts[name] for name in NAMES}, NOTE: note}
 
 
 def table(rows: pd.DataFrame) -> pd.DataFrame:
-    """The flags of a results table, a row a number that rests on flagged steps: how many steps have each flag."""
+    """The rows of a results table that rest on flagged steps, with the number of steps per flag."""
     if NOTE not in rows:
         return rows[:0]
     flagged = rows[rows[NOTE].fillna("") != ""]
@@ -105,7 +106,7 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def told(flags: Flags) -> str:
-    """Flags in words, such as "3 of 9 steps flagged: 2 unread, 1 empty"; "" where there are none."""
+    """Summarise flags, such as "3 of 9 steps flagged: 2 unread, 1 empty"; "" if there are none."""
     counts = Counter(name for step in flags for name in step)
     if not counts:
         return ""
@@ -114,7 +115,7 @@ def told(flags: Flags) -> str:
 
 
 def warn(flags: Flags, whose: Any) -> None:
-    """Warn of flagged steps, at the line that asked `whose` predictor."""
+    """Warn of flagged steps, at the caller of the predictor `whose`."""
     if text := told(flags):
         message = f"{type(whose).__name__}: {text}. Their rewards may mean nothing; see `statefactory.trust`"
         warnings.warn(message, UntrustedReward, stacklevel=3)

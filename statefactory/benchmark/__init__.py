@@ -1,8 +1,8 @@
 """RewardPrediction, the benchmark of Shen et al. 2026 (§2, Appendix A), rebuilt from its environments.
 
-`build` makes a domain's pairs of a positive and a negative trajectory and keeps them as JSONL and Parquet;
-`read_pairs` reads such a file, `read_published` the authors' own data. What is known of the recipe and what was fitted
-stands in `statefactory.benchmark.labels`. From the shell: python -m statefactory.benchmark build
+`build` generates a domain's pairs of a positive and a negative trajectory and stores them as JSONL and Parquet.
+`read_pairs` reads these files, `read_published` the authors' own data. `statefactory.benchmark.labels` says which parts
+of the recipe are known and which were fitted. From the shell: python -m statefactory.benchmark build
 """
 
 from __future__ import annotations

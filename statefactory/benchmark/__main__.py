@@ -16,7 +16,7 @@ from statefactory.benchmark.other_tasks import held_out
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command and its exit status: 1 where data is missing, pairs failed or another build runs; 130 if stopped."""
+    """Run the command. Returns 1 if data is missing, pairs failed or another build is running, 130 if interrupted."""
     options = _parser().parse_args(arguments)
     try:
         for name in options.domain:

@@ -1,4 +1,4 @@
-"""Building the benchmark: a pair is an episode of a run, so it is parallel, can be killed, and goes on after it."""
+"""Builds the benchmark. Each pair is an episode of a run, so a build is parallel and resumable."""
 
 from __future__ import annotations
 
@@ -32,19 +32,24 @@ from statefactory.benchmark.trajectories import NoNegative, make_pair
 from worlds.base import Expert, ListingWorld, NoSolution
 from worlds.textworld.games import NoCompiler
 
-SHIPPED = ROOT / "data" / "synthetic" / "rewardprediction"  # synthetic pairs of seed 0 and how they were built
-COUNTED = ("positive_redraws", "negative_redraws", "taken_back", "unpadded")  # fields of PairBuild, summed up
+SHIPPED = ROOT / "data" / "synthetic" / "rewardprediction"  # synthetic pairs of seed 0, with metadata of their build
+COUNTED = (
+    "positive_redraws",
+    "negative_redraws",
+    "taken_back",
+    "unpadded",
+)  # fields of PairBuild that are summed over pairs
 
 
 class BuildFailed(RuntimeError):
-    """Some pairs raised errors, so no file was written; the message names them and says how to try again."""
+    """Some pairs raised errors, so no file was written. The message names the first ones and says how to retry."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """A finished domain. about: how it was built (see `<domain>.about.json`).
+    """The files of a finished domain. about: metadata of the build, as in `<domain>.about.json`.
 
-    data: "official", "synthetic" or "published". fresh: whether it was built now, or was there already.
+    data: "official", "synthetic" or "published". fresh: True if this call built it, False if it existed already.
     """
 
     domain: str
@@ -61,20 +66,20 @@ class Built:
 
 @dataclass(frozen=True)
 class Released(Built):
-    """The published pairs of a domain, of which nothing was built. jsonl, parquet: the folder in which they lie."""
+    """The published pairs of a domain, which are not built. jsonl, parquet: both are the folder of these pairs."""
 
     limit: int = 0
 
     def pairs(self) -> list[Pair]:
-        """The pairs, sorted by task; of a limit so many, spread evenly. Raises as `read_published`."""
+        """The pairs, sorted by task, or `limit` of them, spread evenly. Raises as `read_published`."""
         return spread(read_published(self.domain, self.jsonl.parent), self.limit)
 
 
 def released(domain: str, limit: int = 0) -> Released:
-    """The published pairs of a domain. Raises ValueError naming a file that is not of their layout."""
+    """The published pairs of a domain. Raises as `read_published`."""
     folder = DATASET.folder / domain
-    number = len(spread(read_published(domain), limit))
-    about = {"pairs": number, "skipped": {}, "seconds": 0.0, **dict.fromkeys(COUNTED, 0)}
+    count = len(spread(read_published(domain), limit))
+    about = {"pairs": count, "skipped": {}, "seconds": 0.0, **dict.fromkeys(COUNTED, 0)}
     return Released(domain, PUBLISHED, folder, folder, about, fresh=False, limit=limit)
 
 
@@ -82,15 +87,15 @@ def build(
     domain: str | Domain, data: str = "auto", seed: int = 0, limit: int = 0, workers: int = 1,
     folder: Path | None = None, show_progress: bool = True,
 ) -> Built:  # fmt: skip
-    """Build a domain's `<domain>.jsonl` and `.parquet`, unless they are there from the same code and parameters.
+    """Build a domain's `<domain>.jsonl` and `.parquet`, unless they exist from the same code and parameters.
 
-    data: "auto" (official where present), "official", "synthetic", or "published", which is read and not built, and
-    has no seed. seed: of the choice of tasks, of the padding and
-    of the negatives. limit: 0 for all pairs, else so many, spread evenly. folder: by default one in `data/cache`, where
-    all synthetic pairs of seed 0 come from the repository; in another they are built anew, which is how those are
-    refreshed. Stopped or killed, the next call goes on. The files depend on domain, data, seed and limit, on the code,
-    the data's files and the worlds' packages, and on nothing else.
-    Raises MissingData if official data is asked for and absent, BuildFailed naming pairs that raised errors.
+    data: "auto" (official if present), "official", "synthetic", or "published", which is only read and ignores `seed`.
+    seed: of the task sample, the padding and the negatives. limit: number of pairs, spread evenly; 0 for all. folder:
+    by default one in `data/cache`. There all synthetic pairs of seed 0 are copied from the repository; in any other
+    folder they are built again, which is how the repository's are refreshed.
+    An interrupted build resumes at the next call. The files depend only on domain, data, seed, limit, the code, the
+    data files and the worlds' packages.
+    Raises MissingData if the requested data is absent, BuildFailed naming pairs that raised errors.
     """
     domain = named(domain) if isinstance(domain, str) else domain
     job = Job(domain, domain.resolve(data), seed, limit)
@@ -105,18 +110,21 @@ def build_all(
     data: str = "auto", seed: int = 0, limit: int = 0, workers: int = 2, domains: Sequence[str] = DOMAINS,
     held_out: bool = False,
 ) -> dict[str, Built]:  # fmt: skip
-    """Build the domains one after the other, or take what is kept. Raises as `build` does.
+    """Build the domains one after the other, or reuse finished ones. Raises as `build`.
 
-    data: "auto" is official where all the domains have it, so that a table never mixes both. TextWorld is left out,
-    with a note, on a machine that its compiler does not run on. held_out: `statefactory.benchmark.other_tasks`'s tasks.
+    data: "auto" is official if all the domains have official data, so that a table never mixes both. held_out: use the
+    tasks of `statefactory.benchmark.other_tasks`. TextWorld is skipped, with a message, on machines on which its
+    compiler does not run.
     """
     if data == "auto":
-        kinds = {BY_NAME[name].resolve(data) for name in domains}  # all of them: a damaged one is told in any case
+        kinds = {
+            BY_NAME[name].resolve(data) for name in domains
+        }  # resolves all domains: damaged data raises in any case
         data = "official" if kinds == {"official"} else "synthetic"
     built: dict[str, Built] = {}
     for name in domains:
         try:
-            # Another notebook may be building it; then it is there when that one has finished.
+            # Another notebook may be building this domain; `when_free` waits for it and reuses its files.
             domain = held_out_domain(name) if held_out else name
             built[name] = when_free(partial(build, domain, data, seed, limit, workers))
         except NoCompiler as error:
@@ -125,7 +133,7 @@ def build_all(
 
 
 def data_of(built: Mapping[str, Built]) -> str:
-    """What all of them were built from, "official", "synthetic" or "published". Raises ValueError for a mixture."""
+    """The data that all domains share: "official", "synthetic" or "published". Raises ValueError for a mixture."""
     kinds = {domain.data for domain in built.values()}
     if len(kinds) != 1:
         mixture = " and ".join(sorted(kinds)) or "nothing"
@@ -135,7 +143,7 @@ def data_of(built: Mapping[str, Built]) -> str:
 
 @dataclass(frozen=True)
 class OpenDomain:
-    """An open world, the sampled tasks by id, and the expert. source, replan: see `Domain`."""
+    """A domain's open world, its sampled tasks by id, and its expert. source, replan: see `Domain`."""
 
     world: ListingWorld
     tasks: Mapping[str, Any]
@@ -144,7 +152,7 @@ class OpenDomain:
     replan: Replan
 
     def plan(self, task: Any, begun: Sequence[str] = ()) -> Sequence[str]:
-        """The expert's actions, after those that were just played in the world."""
+        """The expert's remaining actions. begun: the actions just played in the world since its reset."""
         plan = self.expert.actions(task)
         return self.replan(self.world, task, plan, begun) if begun else plan
 
@@ -153,12 +161,12 @@ _open: dict[tuple[str, bool, str, int, int], OpenDomain] = {}
 
 
 def opened(domain: Domain, data: str, seed: int, limit: int = 0) -> OpenDomain:
-    """The domain's world in this process, started at the first call with these arguments."""
+    """The domain's world in this process; started at the first call with these arguments, then reused."""
     key = (domain.name, domain.held_out, data, seed, limit)
     if key not in _open:
         from tqdm import tqdm
 
-        # A lock of this process alone: the default is a semaphore shared by all, which a worker that is killed leaks.
+        # A lock within this process: a killed worker would leak tqdm's default, a semaphore shared between processes.
         tqdm.set_lock(RLock())
         world = domain.load(data, seed)
         chosen = domain.choose(world, data, seed)
@@ -168,14 +176,14 @@ def opened(domain: Domain, data: str, seed: int, limit: int = 0) -> OpenDomain:
 
 
 def close_all() -> None:
-    """Close every open world of this process."""
+    """Close all open worlds of this process."""
     while _open:
         _open.popitem()[1].world.close()
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a domain's files depend on, besides the code."""
+    """The parameters that a domain's files depend on, besides the code."""
 
     domain: Domain
     data: str
@@ -184,18 +192,18 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        """Where the files go if nobody says: ignored by git, one folder a data set, seed and limit."""
+        """The default folder of the files: ignored by git, one per data set, seed and limit."""
         limited = f"-limit{self.limit}" if self.limit else ""
         apart = "-held-out" if self.domain.held_out else ""
         return ROOT / "data" / "cache" / "benchmark" / f"{self.data}{apart}-seed{self.seed}{limited}"
 
     @property
     def shipped(self) -> Path:
-        """Where the pairs lie that come with the repository."""
+        """The folder of the pairs that come with the repository."""
         return SHIPPED / "held_out" if self.domain.held_out else SHIPPED
 
     def identity(self) -> dict[str, Any]:
-        """What must agree for finished files to be kept."""
+        """The values that must match for finished files to be reused."""
         recipe = {name: value for name, value in asdict(self.domain.recipe(self.seed)).items() if name != "domain"}
         identity = {
             "domain": self.domain.name,
@@ -212,16 +220,16 @@ class Job:
         return json.loads(json.dumps(identity))
 
     def opened(self) -> OpenDomain:
-        """The world with its tasks and expert, once a process."""
+        """The world with its tasks and expert; opened once per process."""
         return opened(self.domain, self.data, self.seed, self.limit)
 
     def manifest(self) -> Manifest:
-        """That of the run whose episodes are the pairs. One plan is tried: better one error than a run full of them."""
+        """Manifest of the run whose episodes are the pairs. Tries one plan, so that a broken set-up raises once."""
         try:
-            there = self.opened()
-            tasks = sorted(there.tasks)
+            domain = self.opened()
+            tasks = sorted(domain.tasks)
             with suppress(NoSolution):
-                there.plan(there.tasks[tasks[0]])
+                domain.plan(domain.tasks[tasks[0]])
         finally:
             close_all()  # workers have their own
         method = f"benchmark-{self.domain.name}{'-held-out' if self.domain.held_out else ''}"
@@ -232,8 +240,8 @@ def _built(job: Job, folder: Path, workers: int, show_progress: bool) -> Built:
     manifest = job.manifest()
     started = time.monotonic()
     with Run(folder / "runs" / f"{job.domain.name} n={len(manifest.tasks)} {manifest.digest[:6]}", manifest) as run:
-        tempfile.gettempdir()  # this process keeps the place that it has for temporary files
-        # Worker processes are ended by a signal, and cannot tidy up after them.
+        tempfile.gettempdir()  # fixes this process's own folder of temporary files before TMPDIR changes
+        # Workers are ended by a signal and cannot remove their temporary files.
         with scratch_folder("temporary-", run.folder) as scratch, patch.dict(os.environ, TMPDIR=str(scratch)):
             try:
                 play_all(run, partial(play, job), workers, show_progress=show_progress)
@@ -246,16 +254,18 @@ def _built(job: Job, folder: Path, workers: int, show_progress: bool) -> Built:
 
 
 def play(job: Job, task_id: str) -> Played:
-    """One pair. A task without an expert's plan, or without a random negative, is skipped with the reason."""
-    there, started = job.opened(), time.monotonic()
-    task = there.tasks[task_id]
+    """Build one pair. A task without an expert plan or a random negative is skipped; the result states the reason."""
+    domain, started = job.opened(), time.monotonic()
+    task = domain.tasks[task_id]
     try:
-        made = make_pair(there.world, task, partial(there.plan, task), there.source, job.domain.recipe(job.seed))
+        pair_build = make_pair(
+            domain.world, task, partial(domain.plan, task), domain.source, job.domain.recipe(job.seed)
+        )
     except (NoNegative, NoSolution) as reason:  # a solver that searches may find no way
         result: dict[str, Any] = {"skipped": str(reason)}
     else:
-        counts = {name: getattr(made, name) for name in COUNTED}
-        result = {"rows": [row.to_json() for row in made.pair.rows]} | counts
+        counts = {name: getattr(pair_build, name) for name in COUNTED}
+        result = {"rows": [row.to_json() for row in pair_build.pair.rows]} | counts
     return Played(result, {"seconds": round(time.monotonic() - started, 3)})
 
 
@@ -284,37 +294,37 @@ def _written(
         "seconds": round(seconds, 1),
         "sha256": {path.name: sha256_of(path) for path in (jsonl, parquet)},
     }
-    # Last, since it is what says that the files are whole.
+    # Written last: it certifies that the other files are complete.
     write_atomically(_about(job, folder), json.dumps(about, indent=1, ensure_ascii=False).encode())
     return Built(job.domain.name, job.data, jsonl, parquet, about, fresh=True)
 
 
 def _kept(job: Job, folder: Path) -> Built | None:
-    """The finished files, if they are whole and of this code and these parameters."""
+    """The finished files if they are intact and from the same code and parameters; else None."""
     path = _about(job, folder)
     if not path.exists():
         return None
     about = json.loads(path.read_text(encoding="utf-8"))
     jsonl, parquet = (folder / f"{job.domain.name}.{name}" for name in FORMATS)
-    whole = all(p.exists() and sha256_of(p) == about["sha256"][p.name] for p in (jsonl, parquet))
-    if about["identity"] != job.identity() or not whole:
+    intact = all(p.exists() and sha256_of(p) == about["sha256"][p.name] for p in (jsonl, parquet))
+    if about["identity"] != job.identity() or not intact:
         return None
     return Built(job.domain.name, job.data, jsonl, parquet, about, fresh=False)
 
 
 def _shipped(job: Job) -> Built | None:
-    """The pairs that come with the repository, put where built ones go; None if these are others.
+    """Copy the repository's pairs to the default folder; None if the repository has none with these parameters.
 
-    The code is not compared, which changes more often than what it builds: a test builds some of them anew.
+    The code is not compared, since it changes more often than the pairs; a test rebuilds some of them instead.
     """
-    path, wanted = _about(job, job.shipped), job.identity()
+    path, identity = _about(job, job.shipped), job.identity()
     if not path.exists():
         return None
     about = json.loads(path.read_text(encoding="utf-8"))
-    if any(wanted[name] != value for name, value in about["identity"].items()):
+    if any(identity[name] != value for name, value in about["identity"].items()):
         return None
     files = write_rows(job.folder, job.domain.name, read_rows(job.shipped / f"{job.domain.name}.parquet"))
-    about |= {"identity": wanted, "sha256": {path.name: sha256_of(path) for path in files}}
+    about |= {"identity": identity, "sha256": {path.name: sha256_of(path) for path in files}}
     write_atomically(_about(job, job.folder), json.dumps(about, indent=1, ensure_ascii=False).encode())
     return Built(job.domain.name, job.data, *files, about, fresh=False)
 

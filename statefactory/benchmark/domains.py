@@ -1,4 +1,4 @@
-"""The five domains: their worlds and experts, and which tasks the paper takes of them (Shen et al. 2026, A.3)."""
+"""The five domains: worlds, experts, and the choice of tasks (Shen et al. 2026, A.3)."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ Replan = Callable[[ListingWorld, Any, Sequence[str], Sequence[str]], Sequence[st
 
 @dataclass(frozen=True)
 class Domain:
-    """One domain.
+    """One domain of RewardPrediction.
 
-    name: as in the published folders; title, native_reward, tasks: as in the paper's Table 3. sizes: pairs, by data.
-    sources: how the expert's plans come about, by data. load: (data, seed) -> world. choose: (world, data, seed) -> its
-    tasks. expert: (world, data) -> expert. present: whether official data is there. generated: "official" can be asked
-    for without any data, since the world generates it. code, packages, files: folders of this repository, installed
-    packages and, by data, data files that the result depends on. replan: the expert's plan after random steps; by
-    default the usual one, which may then fail. admissible, refusals: how a plan's failing step is told (see Recipe).
-    held_out: whether its tasks are those of `statefactory.benchmark.other_tasks`.
+    name: as in the published folders. title, native_reward, tasks: as in the paper's Table 3. sizes: data -> number of
+    pairs. sources: data -> origin of the expert's plans. load: (data, seed) -> world. choose: (world, data, seed) ->
+    tasks. expert: (world, data) -> expert. present: whether official data is on this machine. generated: whether
+    "official" needs no data files, since the world generates its tasks. code, packages, files: folders of this
+    repository, installed packages and data files (by data) that the result depends on. replan: the expert's plan after
+    random steps; by default the usual plan, which may then fail. admissible, refusals: how a refused step of a plan is
+    recognised (see Recipe). held_out: whether its tasks are those of `statefactory.benchmark.other_tasks`.
     """
 
     name: str
@@ -65,25 +65,28 @@ class Domain:
         return Recipe(self.name, self.rule, seed, self.admissible, self.refusals)
 
     def resolve(self, data: str) -> str:
-        """ "official", "synthetic" or "published". Raises MissingData if what is asked for is absent.
+        """Resolve "auto" to "official" or "synthetic", and check that the data is present.
 
-        Published trajectories are for the benchmark alone: in no world can an agent act on them.
+        "published" works only for the benchmark: no world exists in which agents could act on these trajectories.
+        Raises MissingData if the data is absent, ValueError for "published" held-out tasks.
         """
         if data == PUBLISHED:
             if self.held_out:
-                raise ValueError("data='published' has the benchmark's own tasks; held-out ones need another data")
+                raise ValueError(
+                    "data='published' has the benchmark's own tasks; held-out ones need data='official' or 'synthetic'"
+                )
             require(self.name)
             return data
         return choose_data(data, self.generated and data == "official" or self.present(), self.name)
 
 
 def acted(data: str) -> str:
-    """The data of worlds in which agents act beside a benchmark's: published trajectories have no world."""
+    """The data for worlds in which agents act: "auto" instead of "published", which has no world."""
     return "auto" if data == PUBLISHED else data
 
 
 def named(name: str) -> Domain:
-    """The domain of that name. Raises ValueError listing the names."""
+    """Look up a domain by name. Raises ValueError, listing the names, for an unknown one."""
     if name not in BY_NAME:
         raise ValueError(f"RewardPrediction has no domain {name!r}; there are: {', '.join(BY_NAME)}")
     return BY_NAME[name]
@@ -95,45 +98,47 @@ def title(name: str) -> str:
 
 
 def _alfworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
-    """As many train games of each of the six types; among the official ones those that the paper prints."""
+    """Training games, equally many of each of the six types; the official ones include those that the paper prints."""
     by_type: dict[str, list[Any]] = defaultdict(list)
-    train: Sequence[Any] = world.tasks("train")  # with the fields of ALFWorld's own tasks
+    train: Sequence[Any] = world.tasks("train")  # ALFWorld's own task type
     for task in train:
         by_type[task.task_type].append(task)
-    # Appendix A.3: exactly as many of each type, 56 of the official ones.
+    # Appendix A.3: the same number of each type, 56 with official data.
     per_type = BY_NAME["alfworld"].sizes[data] // len(by_type)
     chosen = []
     for name, tasks in sorted(by_type.items()):
         printed = [task for task in tasks if task.game in PRINTED_GAMES]
-        others = [task for task in tasks if task.game not in PRINTED_GAMES]
-        chosen += printed + sampled(others, per_type - len(printed), f"alfworld {name}", seed)
+        unprinted = [task for task in tasks if task.game not in PRINTED_GAMES]
+        chosen += printed + sampled(unprinted, per_type - len(printed), f"alfworld {name}", seed)
     return chosen
 
 
 def _scienceworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
-    """The paper's 191 episodes; of synthetic data those of them for which the repository keeps a gold path."""
+    """The paper's 191 episodes; for synthetic data a sample of those whose gold path the repository has."""
     # The test split without grow-plant and grow-fruit, whose oracle does not reach 1.0 reliably (A.3).
     tasks = world.tasks("rewardprediction")
     if data == "official":
         return list(tasks)
     from worlds.scienceworld.paths import tasks as made
 
-    # A fresh clone has gold paths of these alone.
-    kept = set(made())
-    return sampled([task for task in tasks if task.id in kept], BY_NAME["scienceworld"].sizes[data], "science", seed)
+    # A fresh clone has gold paths only of these.
+    with_path = set(made())
+    return sampled(
+        [task for task in tasks if task.id in with_path], BY_NAME["scienceworld"].sizes[data], "science", seed
+    )
 
 
 def _webshop(world: ListingWorld, data: str, seed: int) -> list[Any]:
-    """Goals of both splits that the shopper can fulfil: the paper has successful sessions only."""
+    """Goals of both splits that the expert shopper can fulfil, since the paper uses successful sessions only."""
     expert = _expert("webshop", world, data)
-    # The paper draws 300 of 711 successful human sessions; those are not at hand, and an expert stands in.
+    # The paper samples 300 of 711 successful human sessions. These are not available; the expert replaces them.
     tasks = [task for split in world.splits for task in world.tasks(split)]
     shuffled = sampled(tasks, len(tasks), "webshop", seed)
     return list(islice((task for task in shuffled if solvable(expert, task)), BY_NAME["webshop"].sizes[data]))
 
 
 def solvable(expert: Expert, task: Any) -> bool:
-    """Whether the expert knows a way."""
+    """Whether the expert finds a plan for the task."""
     try:
         return bool(expert.actions(task))
     except NoSolution:
@@ -147,36 +152,36 @@ def _blocksworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
 
 
 def _textworld(world: ListingWorld, data: str, seed: int) -> list[Any]:
-    """All quests that the world was asked for."""
+    """All generated quests."""
     return list(world.tasks("test"))
 
 
 def sampled(tasks: Sequence[Any], count: int, what: str, seed: int) -> list[Any]:
-    """`count` of the tasks, drawn by the seed; all of them if there are fewer."""
+    """A seeded sample of `count` tasks, or all if there are fewer. what: separates samples of the same seed."""
     ordered = sorted(tasks, key=lambda task: task.id)
     return Random(f"{what} {seed}").sample(ordered, min(count, len(ordered)))
 
 
 # --- replanning after random initial steps ------------------------------------------------------------------------
-# Most plans survive a random step or two. Those of BlocksWorld do not: whatever block is picked up, the plan's first
-# step is impossible. Planning anew gives .588 +- .005 for the paper's monotonic .589; without it, few beginnings are
-# left that a plan survives, and the value is .60.
+# Most plans still work after one or two random steps. BlocksWorld's do not: once any block is picked up, the plan's
+# first step is impossible. With replanning the monotonic baseline is .588 +- .005 (paper: .589). Without it few random
+# beginnings are possible, and the value is .60.
 
 BACK = "click[back to search]"
 
 
 def unmoved(world: ListingWorld, task: Any, plan: Sequence[str], begun: Sequence[str]) -> Sequence[str]:
-    """The usual plan."""
+    """No replanning: the usual plan."""
     return plan
 
 
 def from_the_search_page(world: ListingWorld, task: Any, plan: Sequence[str], begun: Sequence[str]) -> Sequence[str]:
-    """WebShop: back to the search page if the beginning led away from it, then the usual plan."""
+    """WebShop: return to the search page if the random steps left it, then follow the usual plan."""
     return (BACK, *plan) if BACK in world.valid_actions() else plan
 
 
 def shortest(world: ListingWorld, task: Any, plan: Sequence[str], begun: Sequence[str]) -> Sequence[str]:
-    """BlocksWorld: a shortest plan from the state that the beginning led to."""
+    """BlocksWorld: a shortest plan from the state after the random steps. Raises NoSolution if there is none."""
     from worlds.blocksworld.expert import shortest_plan
     from worlds.blocksworld.problem import BlocksProblem
     from worlds.blocksworld.state import action_text, read_action
@@ -186,7 +191,7 @@ def shortest(world: ListingWorld, task: Any, plan: Sequence[str], begun: Sequenc
         action = read_action(text, state.blocks)
         assert action is not None, f"a valid action of {task.id} is not read back: {text}"
         state = state.after(action)
-    # The published plans are shortest ones too, so plans from elsewhere are of their kind.
+    # The published plans are shortest plans as well.
     plan_from_here = shortest_plan(BlocksProblem(state, task.problem.goal))
     if plan_from_here is None:
         raise NoSolution(f"{task.id} has no plan from {state}")
@@ -201,7 +206,7 @@ def _load(name: str, data: str, seed: int, **options: Any) -> ListingWorld:
 
 
 def _load_textworld(data: str, seed: int) -> ListingWorld:
-    # Its quests are generated whatever the data are called, which decides how many.
+    # Quests are always generated; `data` only decides their number.
     return _load("textworld", "synthetic", seed, games={"test": BY_NAME["textworld"].sizes[data]})
 
 
@@ -218,18 +223,18 @@ def _present(name: str) -> bool:
 
 
 def _files(name: str, data: str) -> list[Path]:
-    """The official data files of a world."""
+    """The official data files of a world; empty for other data."""
     folder = official_data() / name
     files = (path for path in folder.glob("*") if path.is_file() and path.suffix != ".md")
     return sorted(files) if data == "official" else []
 
 
 def _gold_paths(data: str) -> list[Path]:
-    """ScienceWorld's stored gold paths; where the official ones lack, its own solver finds some."""
+    """The file of ScienceWorld's gold paths, if it exists; without the official one its own solver searches paths."""
     from worlds.scienceworld.paths import PLAIN_PATHS
 
-    made = ROOT / "data" / "synthetic" / "scienceworld_gold.jsonl.gz"
-    path = official_data() / PLAIN_PATHS if data == "official" else made
+    synthetic = ROOT / "data" / "synthetic" / "scienceworld_gold.jsonl.gz"
+    path = official_data() / PLAIN_PATHS if data == "official" else synthetic
     return [path] if path.exists() else []
 
 
@@ -240,12 +245,12 @@ def _scienceworld_present() -> bool:
 
 
 def _others_present() -> bool:
-    """TextWorld has no official data: it comes in the official number where the others are official."""
+    """Whether the other domains have official data. TextWorld has none; it then takes the official number of tasks."""
     return _scienceworld_present() and all(map(_present, ("alfworld", "webshop", "blocksworld")))
 
 
 def _domain(name: str, title: str, native_reward: str, tasks: str, **fields: Any) -> Domain:
-    """A domain whose world is worlds.<name>, with what most have in common."""
+    """A domain whose world is worlds.<name>, with defaults that most domains share."""
     common: dict[str, Any] = {
         "rule": RULES[name],
         "load": partial(_load, name),
@@ -288,12 +293,12 @@ BY_NAME: dict[str, Domain] = {
             packages=("bm25s", "PyStemmer", "RapidFuzz"),
             choose=_webshop,
             replan=from_the_search_page,
-            admissible=False,  # a shopper types other words than those that are listed
+            admissible=False,  # the shopper's search words are not among the listed actions
         ),
         _domain(
             "blocksworld", "BlocksWorld", "sparse (binary)", "classical planning",
             sizes={"official": 250, "synthetic": 40},
-            # All of them are shortest plans; fetched data comes without the reference plans.
+            # All are shortest plans; the fetched data lacks the reference plans.
             sources={"official": "reference plan or, after random steps, planner", "synthetic": "planner"},
             packages=("clingo",),
             choose=_blocksworld,

@@ -1,7 +1,7 @@
-"""How a positive trajectory is padded with random steps and how its steps are labelled, domain by domain.
+"""Rules per domain for padding positive trajectories with random steps and for labelling their steps.
 
-The metric and the data's shape are published; the code that generated the data is not. Each rule says what the paper
-states (known) and what was chosen because it gives the paper's monotonic baseline (fitted).
+The metric and the data's format are published; the code that generated the data is not. Each rule says what the paper
+states (`known`) and what was chosen because it reproduces the paper's monotonic baseline (`fitted`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Literal, NamedTuple
 
 MOST_RANDOM_STEPS = 3  # Appendix A.1: k is between 0 and 3
 
-Sides = Literal["both", "cut", "before", "none"]  # of a positive, that random steps are added at
+Sides = Literal["both", "cut", "before", "none"]  # at which random steps are added to a positive
 
 
 class Padding(NamedTuple):
-    """How many random steps stand before and after the expert's."""
+    """Numbers of random steps before and after the expert's steps."""
 
     before: int
     after: int
@@ -27,11 +27,11 @@ class Padding(NamedTuple):
 class Rule:
     """The rule of one domain.
 
-    sides: where the k random steps stand: at "both" ends; "cut", the same without those after success, where the world
-    has ended; all "before"; or "none" at all.
-    expert: what an expert step is worth, "linear" t/T for step t of T, or "native", the world's own score.
-    after: what a random step after success is worth, "kept" 1.0, "native", or "zero".
-    negative: what a step of the random policy is worth, "zero" or "native" (clipped to [0, 1]).
+    sides: position of the k random steps: "both" ends; "cut", as "both" but without the steps after success, where the
+    world has ended; all "before"; or "none".
+    expert: label of an expert step: "linear", t/T for step t of T, or "native", the world's own score.
+    after: label of a random step after success: "kept", 1.0; "native"; or "zero".
+    negative: label of a step of the random policy: "zero" or "native" (clipped to [0, 1]).
     known: what the paper or its code states. fitted: what was chosen, and what it was fitted to.
     """
 
@@ -43,8 +43,8 @@ class Rule:
     fitted: str
 
     def draw(self, random: Random) -> Padding:
-        """k ~ U{0..3} random steps in total, U{0..k} of them before, the rest after; then what `sides` makes of it."""
-        # In total: drawn for each end by itself, AlfWorld's monotonic baseline is .519 and not .532.
+        """Sample k ~ U{0..3} random steps in total, U{0..k} of them before; then drop or move steps as `sides` says."""
+        # k is the total: sampled per end, AlfWorld's monotonic baseline would be .519 instead of .532.
         total = random.randint(0, MOST_RANDOM_STEPS)
         before = random.randint(0, total)
         sides = {
@@ -54,7 +54,7 @@ class Rule:
         return sides[self.sides]
 
     def shaped_positive(self, native: Sequence[float], padding: Padding) -> list[float]:
-        """The ground truth of a positive. native: the world's score after each step, random ones included."""
+        """Ground-truth rewards of a positive. native: the world's score after each step, including random ones."""
         clipped = [clip(score) for score in native]
         if self.expert == "native":
             return clipped
@@ -65,18 +65,18 @@ class Rule:
         return [0.0] * padding.before + linear + after[self.after]
 
     def shaped_negative(self, native: Sequence[float]) -> list[float]:
-        """The ground truth of a negative."""
+        """Ground-truth rewards of a negative. native: the world's score after each step."""
         return [clip(score) if self.negative == "native" else 0.0 for score in native]
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How pairs of one domain are made.
+    """Parameters for generating the pairs of one domain.
 
-    admissible: whether an action that is not among the world's valid ones counts as refused; refusals: how the world's
-    words begin where it refuses one. beginnings: random beginnings of one length drawn before a shorter one is taken;
-    negatives: random trajectories drawn before giving up. segment: so many consecutive actions shared with the expert
-    make a random trajectory no negative.
+    admissible: whether an action outside the world's valid ones counts as refused. refusals: prefixes of observations
+    by which the world refuses an action. beginnings: attempts per length of a random beginning before a shorter one is
+    tried. negatives: attempts at a random trajectory before giving up. segment: a random trajectory is rejected as a
+    negative if it shares this many consecutive actions with the expert.
     """
 
     domain: str
@@ -89,12 +89,12 @@ class Recipe:
     segment: int = 2
 
     def random(self, task: str, what: str, attempt: int = 0) -> Random:
-        """A generator for one purpose, seeded by these values alone: a pair is the same in any order and process."""
+        """A random generator seeded by these values only, so that pairs do not depend on order or process."""
         return Random(f"{self.domain}|{task}|{self.seed}|{what}|{attempt}")
 
 
 def clip(score: float) -> float:
-    """A score within [0, 1]; ScienceWorld's -100 of a failed task becomes 0 (Appendix A.3)."""
+    """Clip a score to [0, 1]; ScienceWorld's -100 for a failed task becomes 0 (Appendix A.3)."""
     return min(max(float(score), 0.0), 1.0)
 
 

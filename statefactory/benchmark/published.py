@@ -1,4 +1,4 @@
-"""The benchmark as its authors publish it: fetching it, reading its layout, and writing what their scorer reads.
+"""The benchmark as published by its authors: download, read its layout, and write files for their scorer.
 
 Layout: rewardprediction/<domain>/<task>/positive.json and negative_<i>.json, each a `goal_description` and a
 `trajectory` (README of yijunshens/StateFactory; the dataset YijunShen/RewardPrediction on the Hugging Face hub).
@@ -22,7 +22,7 @@ from statefactory.benchmark.schema import DOMAINS, Pair, Row, pairs_of, read_row
 from statefactory.state import Entity, Group, State
 
 NAME = "rewardprediction"
-PUBLISHED = "published"  # what `data` says of these trajectories
+PUBLISHED = "published"  # value of `data` for these trajectories
 HUB_DATASET = "YijunShen/RewardPrediction"
 SOURCES = {"positive": "published positive", "negative": "published negative"}
 _NEGATIVE = re.compile(r"negative_\d+")
@@ -34,23 +34,25 @@ def present(folder: Path) -> bool:
 
 
 def fetch(folder: Path, report: Report) -> None:
-    """Download the dataset from the hub into `folder`; stopped and called again, it goes on.
+    """Download the dataset from the hub into `folder`; an interrupted download resumes at the next call.
 
-    Raises UnexpectedData if it lacks a domain, and huggingface_hub's own errors where the hub cannot be reached.
+    Raises UnexpectedData if a domain is missing, and huggingface_hub's own errors if the hub cannot be reached.
     """
     from huggingface_hub import snapshot_download
 
     raw = folder / "raw"
     report(f"downloading {HUB_DATASET} from the Hugging Face hub")
-    # The address read now: the package itself reads it once, when it is imported.
+    # Read HF_ENDPOINT here, since the package reads it only once, at import.
     snapshot_download(HUB_DATASET, repo_type="dataset", local_dir=raw, endpoint=os.environ.get("HF_ENDPOINT"))
-    # The hub keeps the tree one folder down, as its README says. Moved only when whole, so that `present` sees all or
-    # nothing of it.
+    # On the hub the tree is in a folder `data`, as its README says. It is moved only when complete, so that `present`
+    # sees all or nothing of it.
     tree = raw / "data" if (raw / "data").is_dir() else raw
     missing = [domain for domain in DOMAINS if not (tree / domain).is_dir()]
     if missing or not present(tree):
-        there = ", ".join(sorted(path.name for path in tree.iterdir()))
-        raise UnexpectedData(f"{HUB_DATASET} lacks trajectories of {', '.join(missing) or 'a domain'}; it has {there}")
+        domains_found = ", ".join(sorted(path.name for path in tree.iterdir()))
+        raise UnexpectedData(
+            f"{HUB_DATASET} lacks trajectories of {', '.join(missing) or 'a domain'}; it has {domains_found}"
+        )
     for domain in DOMAINS:
         shutil.rmtree(folder / domain, ignore_errors=True)
         (tree / domain).replace(folder / domain)
@@ -59,9 +61,9 @@ def fetch(folder: Path, report: Report) -> None:
 
 
 def read_published(domain: str, folder: Path | None = None) -> list[Pair]:
-    """The complete pairs of a domain. folder: holds the domains' folders; by default that of the fetched dataset.
+    """The complete pairs of a domain. folder: has one folder per domain; by default the downloaded dataset.
 
-    Raises MissingData if the domain is not there, ValueError naming a file that is not of the layout.
+    Raises MissingData if the domain is missing, ValueError naming a file that does not have the published layout.
     """
     folder = DATASET.folder if folder is None else folder
     files = sorted(_files(folder / domain))
@@ -70,7 +72,9 @@ def read_published(domain: str, folder: Path | None = None) -> list[Pair]:
     folders: dict[str, Path] = {}
     for path in files:
         if folders.setdefault(path.parent.name, path.parent) != path.parent:
-            raise ValueError(f"{path.parent} and {folders[path.parent.name]} have one name, and so one task")
+            raise ValueError(
+                f"{path.parent} and {folders[path.parent.name]} have the same name, but names identify tasks"
+            )
     return pairs_of(_read(path, domain) for path in files)
 
 
@@ -83,7 +87,7 @@ def _files(folder: Path) -> Iterator[Path]:
 def _read(path: Path, domain: str) -> Row:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        # The official alfworld.py reads `observations[i][0]`, a list of one, where the README has a text; both occur.
+        # The official alfworld.py expects a list with one observation, the README a string; both occur.
         texts = [step["observation"] for step in record["trajectory"]]
         texts = ["\n".join(text) if isinstance(text, list) else text for text in texts]
         trajectory = [{**step, "observation": text} for step, text in zip(record["trajectory"], texts, strict=True)]
@@ -102,7 +106,7 @@ def _read(path: Path, domain: str) -> Row:
 
 
 def require(domain: str) -> None:
-    """Raise MissingData if a domain's trajectories are not here, DamagedData if the dataset is here in part."""
+    """Raise MissingData if a domain's trajectories are missing, DamagedData if the dataset is incomplete."""
     folder = DATASET.folder
     if next(_files(folder / domain), None) is None:
         raise MissingData(
@@ -113,7 +117,7 @@ def require(domain: str) -> None:
 
 
 def write_layout(folder: Path, pairs: Iterable[Pair]) -> None:
-    """Write pairs in the published layout below `folder`, which the official program and `read_published` read."""
+    """Write pairs to `folder` in the published layout, which the official program and `read_published` can read."""
     for pair in pairs:
         for row in pair.rows:
             steps = [asdict(step) for step in row.trajectory]
@@ -127,14 +131,15 @@ def write_output(
     folder: Path, row: Row, rewards: Sequence[float], states: Sequence[State] = (), goals: Sequence[State] = (),
     model: str = "",
 ) -> Path:  # fmt: skip
-    """Write a trajectory's predictions as the official program does: `<folder>/complete/<id>.json`, which it returns.
+    """Write a trajectory's predictions as the official program does; returns the path `<folder>/complete/<id>.json`.
 
-    rewards, shape (steps,), states, goals: one a step; the latter two may be left out. model: who answered. The
-    official get_distance.py reads folders of such files: `--data_dir <folder>/complete`. Raises ValueError for another
-    number of rewards than of steps, or for a trajectory without steps, which that program skips without a word.
+    rewards, shape (steps,), states, goals: one per step; states and goals are optional. model: who answered. The
+    official get_distance.py reads a folder of such files: `--data_dir <folder>/complete`.
+    Raises ValueError if rewards and steps differ in number, or for a trajectory without steps, which get_distance.py
+    would skip silently.
     """
     if len(rewards) != len(row.trajectory) or not rewards:
-        raise ValueError(f"{row.id} has {len(row.trajectory)} steps and {len(rewards)} rewards; it needs one a step")
+        raise ValueError(f"{row.id} has {len(row.trajectory)} steps and {len(rewards)} rewards; each step needs one")
     steps = [
         {"Step": number, "Action": step.action, "Observation": step.observation,
          "CurState": official_state(states[number]) if states else [],
@@ -152,14 +157,14 @@ def write_output(
             "shaped_gt": row.shaped,
         },
     }
-    # Their scorer takes the task from a file's name, and looks into no folders.
+    # The official scorer takes the task from the file's name and ignores subfolders.
     path = folder / "complete" / f"{row.id.replace('/', '_')}.json"
     write_atomically(path, json.dumps(record, indent=4, ensure_ascii=False).encode("utf-8", "replace"))
     return path
 
 
 def official_state(state: State) -> list[Any]:
-    """A state in the official program's nesting: {"object": {identity: [{name: value}]}}, sentences as texts."""
+    """A state in the official format: per object {"object": {identity: [{name: value}]}}, sentences as str."""
     return [_official_item(item) for item in state]
 
 

@@ -1,8 +1,8 @@
-"""The records of the benchmark and its files.
+"""Schema of the benchmark's records and files.
 
-A row has the published fields, and what ours says about where a trajectory comes from. A domain is one JSONL and one
-Parquet file, with the same rows in the same order; both load with `datasets.load_dataset("json" or "parquet",
-data_files=...)`. The same rows give the same bytes.
+A row has the published fields and our fields on a trajectory's origin. A domain has one JSONL and one Parquet file with
+the same rows in the same order; both load with `datasets.load_dataset("json" or "parquet", data_files=...)`. Equal rows
+give byte-identical files.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ FORMATS = ("jsonl", "parquet")
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """What a step is worth. raw: the world's own score, in [0, 1]; shaped: the ground truth, in [0, 1].
+    """The rewards of a step. raw: the world's own score, in [0, 1]. shaped: the ground truth, in [0, 1].
 
-    is_expert: whether the step is the expert's, not a random one. Source: Shen et al. 2026, Appendix A.1.
+    is_expert: whether the expert, not the random policy, took the step. Source: Shen et al. 2026, Appendix A.1.
     """
 
     raw: float
@@ -43,7 +43,7 @@ class Reward:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """An action, the observation that it led to, and the reward there. The first observation belongs to no step."""
+    """An action, the resulting observation and its reward. The initial observation belongs to no step."""
 
     action: str
     observation: str
@@ -54,9 +54,9 @@ class StepRecord:
 class Row:
     """One trajectory. `goal_description` and `trajectory` are the published fields; the others are ours.
 
-    id: "<task>_positive" or "<task>_negative_<i>", as the official evaluator names them. source: how the trajectory
-    came about, such as "walkthrough" or "random policy". data: "official", "synthetic", or "published" for the paper's
-    own. initial_observation: what the world said before the first step; "" where it is not known.
+    id: "<task>_positive" or "<task>_negative_<i>", as the official evaluator names them. source: the trajectory's
+    origin, such as "walkthrough" or "random policy". data: "official", "synthetic", or "published" for the paper's own.
+    initial_observation: the observation before the first step; "" if unknown.
     """
 
     id: str
@@ -80,16 +80,16 @@ class Row:
 
     @property
     def steps(self) -> tuple[tuple[str, str], ...]:
-        """Each action with the observation that it led to."""
+        """Each action with the resulting observation."""
         return tuple((step.action, step.observation) for step in self.trajectory)
 
     @property
     def shaped(self) -> list[float]:
-        """The ground truth, one value a step."""
+        """The ground-truth rewards, one per step."""
         return [step.reward.shaped for step in self.trajectory]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; `read_row` reads them back."""
+        """JSON values, which `read_row` parses."""
         return asdict(self)
 
 
@@ -98,7 +98,7 @@ ROW = TypeAdapter(Row)
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The trajectories of one task. Ours has one negative; the published layout allows several."""
+    """The trajectories of one task. Our pairs have one negative; the published layout allows several."""
 
     positive: Row
     negatives: tuple[Row, ...]
@@ -118,12 +118,12 @@ class Pair:
 
     @property
     def shaped(self) -> list[float]:
-        """The ground truth that a pair is scored on: the positive's steps, then the negatives'."""
+        """The ground-truth rewards of a pair: the positive's steps, then the negatives'."""
         return [value for row in self.rows for value in row.shaped]
 
 
 def read_row(record: Mapping[str, Any], where: str = "a row") -> Row:
-    """A row from JSON. Raises ValueError naming `where` and the fields that are wrong."""
+    """Parse a row from JSON values. Raises ValueError naming `where` and the invalid fields."""
     try:
         return ROW.validate_python(dict(record))
     except ValidationError as error:
@@ -132,7 +132,10 @@ def read_row(record: Mapping[str, Any], where: str = "a row") -> Row:
 
 
 def pairs_of(rows: Iterable[Row]) -> list[Pair]:
-    """The complete pairs among the rows, sorted by task; a task without a positive or a negative gives none."""
+    """Group rows into pairs, sorted by task. Tasks without a positive or without a negative are dropped.
+
+    Raises ValueError for a task with several positives.
+    """
     tasks: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         tasks[row.task].append(row)
@@ -149,7 +152,7 @@ def pairs_of(rows: Iterable[Row]) -> list[Pair]:
 
 
 def write_rows(folder: Path, domain: str, rows: Iterable[Row]) -> tuple[Path, Path]:
-    """Write `<domain>.jsonl` and `<domain>.parquet`, sorted by id, each whole or not at all."""
+    """Write `<domain>.jsonl` and `<domain>.parquet`, sorted by id, each atomically; returns their paths."""
     ordered = sorted(rows, key=lambda row: row.id)
     jsonl, parquet = (folder / f"{domain}.{name}" for name in FORMATS)
     lines = (json.dumps(row.to_json(), ensure_ascii=False) + "\n" for row in ordered)
@@ -159,9 +162,9 @@ def write_rows(folder: Path, domain: str, rows: Iterable[Row]) -> tuple[Path, Pa
 
 
 def read_rows(path: Path, command: str = "python -m statefactory.benchmark build") -> list[Row]:
-    """The rows of a file. command: that builds it, for errors.
+    """The rows of a JSONL or Parquet file. command: builds the file; named in errors.
 
-    Raises MissingData, DamagedFile, or ValueError naming the file and row.
+    Raises MissingData if the file does not exist, DamagedFile if it cannot be parsed, ValueError naming an invalid row.
     """
     if not path.exists():
         raise MissingData(f"{shown(path)} is not there; build it with: {command}")
@@ -169,7 +172,7 @@ def read_rows(path: Path, command: str = "python -m statefactory.benchmark build
         if path.suffix == ".parquet":
             records = pq.read_table(path).to_pylist()
         else:
-            # Not splitlines: it also breaks at U+2028 and its like, which stand unescaped in texts.
+            # Not splitlines, which also splits at characters such as U+2028 that occur unescaped in texts.
             records = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
     except (OSError, ValueError) as error:  # pyarrow's are both
         raise damaged(path, error, f"Delete it, and build it: {command}") from None
@@ -177,12 +180,12 @@ def read_rows(path: Path, command: str = "python -m statefactory.benchmark build
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """The pairs of a file, sorted by task."""
+    """The pairs of a file, sorted by task. Raises as `read_rows` and `pairs_of`."""
     return pairs_of(read_rows(path))
 
 
 def write_parquet(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows in their order."""
+    """Write rows as Parquet, in the given order."""
     reward = pa.struct([("raw", pa.float64()), ("shaped", pa.float64()), ("is_expert", pa.bool_())])
     step = pa.struct([("action", pa.string()), ("observation", pa.string()), ("reward", reward)])
     texts = ("id", "domain", "task", "kind", "source", "data")
@@ -192,7 +195,7 @@ def write_parquet(path: Path, rows: Iterable[Row]) -> None:
         + [("trajectory", pa.list_(step))]
     )
     buffer = io.BytesIO()
-    # Arrow alone, with the types spelt out: a table from pandas carries versions in it, and guesses types from values.
+    # Plain Arrow with an explicit schema: pandas would store version numbers in the file and infer types from values.
     table = pa.Table.from_pylist([row.to_json() for row in rows], schema=schema)
     pq.write_table(table, buffer, compression="zstd")
     write_atomically(path, buffer.getvalue())

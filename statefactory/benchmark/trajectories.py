@@ -1,4 +1,4 @@
-"""The trajectories of a task: the expert's padded with random steps, and a random policy's that does not resemble it.
+"""Generates a task's trajectories: a padded one of the expert, and one of a random policy that does not resemble it.
 
 Source: Shen et al. 2026, Appendix A.1.
 """
@@ -16,15 +16,16 @@ from statefactory.benchmark.schema import Pair, Reward, Row, StepRecord
 from worlds.base import ListingWorld
 
 RANDOM_POLICY = "random policy"
-Planner = Callable[[Sequence[str]], Sequence[str]]  # the actions so far -> those that reach the goal from there
+Planner = Callable[[Sequence[str]], Sequence[str]]  # the actions so far -> the actions that lead from there to the goal
 
 
 @dataclass(frozen=True, slots=True)
 class PairBuild:
-    """A pair, and how often a random draw was rejected for it.
+    """A pair, with counts of rejected random samples.
 
-    taken_back: steps of the negative that failed. unpadded: random steps before the expert that were asked for and left
-    out, since its plan failed after them.
+    positive_redraws: rejected random beginnings. negative_redraws: rejected random trajectories. taken_back: failing
+    steps of the negative that were undone. unpadded: sampled random steps before the expert's that were omitted because
+    the expert's plan failed after them.
     """
 
     pair: Pair
@@ -35,13 +36,13 @@ class PairBuild:
 
 
 def make_pair(world: ListingWorld, task: Any, plan: Planner, source: str, recipe: Recipe) -> PairBuild:
-    """Play both trajectories.
+    """Play both trajectories and label their steps.
 
-    plan: the actions so far -> the expert's. source: how they come about.
-    Raises ValueError where the plan fails, NoNegative.
+    plan: the actions so far -> the expert's remaining ones. source: origin of the expert's plans.
+    Raises ValueError if the plan fails without random steps, NoNegative if no random trajectory passes the filter.
     """
     positive = play_positive(world, task, plan, recipe)
-    # As long as the positive: so are 8 of the 9 printed pairs (A.5, D).
+    # The negative is as long as the positive, as in 8 of the 9 printed pairs (A.5, D).
     negative = play_negative(world, task, positive.expert, len(positive.moves), recipe)
     common = {"domain": recipe.domain, "task": task.id, "data": world.data, "seed": recipe.seed,
              "goal_description": task.goal}  # fmt: skip
@@ -74,9 +75,9 @@ def _records(moves: Sequence[Move], shaped: Iterable[float], expert: range) -> t
 
 @dataclass(frozen=True, slots=True)
 class Positive:
-    """What was played. drawn: the padding that the seed asked for; used: what the expert could live with.
+    """A played positive. drawn: the sampled padding. used: the padding after which the expert's plan still works.
 
-    redraws: how many random beginnings were rejected, since the expert's plan failed after them.
+    redraws: number of random beginnings rejected because the expert's plan failed after them.
     """
 
     initial: str
@@ -92,18 +93,18 @@ class Positive:
 
 
 class PlayedPlan(NamedTuple):
-    """A plan's moves up to the one that reaches the goal, and which of them the world refused, from 0."""
+    """A plan's moves up to the one that reaches the goal, and the indices, from 0, of those that the world refused."""
 
     moves: list[Move]
     refused: frozenset[int]
 
 
 def play_positive(world: ListingWorld, task: Any, plan: Planner, recipe: Recipe) -> Positive:
-    """Draw random steps, and keep them if the expert still reaches the goal after them; then draw those after it.
+    """Play random steps before the expert's, accepted only if the expert still reaches the goal; then some after it.
 
-    A plan that does not take the beginning into account has to get there at the same step as without it, and to be
-    refused nothing more: some native walkthroughs open what is open. After `recipe.beginnings` of them one step fewer
-    is tried. Raises ValueError if the plan fails without any.
+    A plan that ignores the random beginning must reach the goal at the same step as without it, with no further refused
+    actions (some native walkthroughs open what is already open). After `recipe.beginnings` failed attempts the
+    beginning becomes one step shorter. Raises ValueError if the plan fails even without random steps.
     """
     drawn = recipe.rule.draw(recipe.random(task.id, "padding"))
     initial, attempt = world.reset(task).text, 0
@@ -114,13 +115,13 @@ def play_positive(world: ListingWorld, task: Any, plan: Planner, recipe: Recipe)
     for before in range(drawn.before, 0, -1):
         for _ in range(recipe.beginnings):
             world.reset(task)
-            first = list(random_walk(world, recipe.random(task.id, "before", attempt), before))
-            # A beginning that ended early is no beginning of this length.
-            core = _after_beginning(world, first, plan, plain, recipe) if len(first) == before else None
+            beginning = list(random_walk(world, recipe.random(task.id, "before", attempt), before))
+            # A beginning during which the episode ended is too short, so it is rejected.
+            core = _after_beginning(world, beginning, plan, plain, recipe) if len(beginning) == before else None
             if core:
-                return _finished(world, task, initial, first, core, drawn, attempt, recipe)
+                return _finished(world, task, initial, beginning, core, drawn, attempt, recipe)
             attempt += 1
-    if drawn.before:  # the beginnings have moved the world on
+    if drawn.before:  # the rejected beginnings changed the world's state
         world.reset(task)
         plain = play_plan(world, usual, recipe) or plain
     return _finished(world, task, initial, [], plain, drawn, attempt, recipe)
@@ -132,15 +133,15 @@ def _after_beginning(
     if any(move.over or move.reaches_goal for move in first):
         return None
     usual, actions = plan(()), plan([move.action for move in first])
-    core = play_plan(world, actions, recipe)
-    if core is None or tuple(actions) != tuple(usual):
-        return core
-    # Where it is spared a step, the beginning did some of its work, and would be labelled 0 for it.
-    return core if len(core.moves) == len(plain.moves) and core.refused <= plain.refused else None
+    played = play_plan(world, actions, recipe)
+    if played is None or tuple(actions) != tuple(usual):
+        return played
+    # If fewer steps suffice, the beginning did part of the plan's work and would wrongly be labelled 0.
+    return played if len(played.moves) == len(plain.moves) and played.refused <= plain.refused else None
 
 
 def play_plan(world: ListingWorld, plan: Sequence[str], recipe: Recipe) -> PlayedPlan | None:
-    """Play a plan from the state at hand; None if it does not reach the goal."""
+    """Play a plan from the world's current state; None if it does not reach the goal."""
     moves: list[Move] = []
     refused = set()
     for number, action in enumerate(plan):
@@ -159,21 +160,21 @@ def _finished(
     world: ListingWorld, task: Any, initial: str, first: list[Move], core: PlayedPlan, drawn: Padding, redraws: int,
     recipe: Recipe,
 ) -> Positive:  # fmt: skip
-    """With the random steps after success, where the world goes on."""
+    """Complete the positive with random steps after success, if the world continues after it."""
     last: list[Move] = []
     if not core.moves[-1].over:
-        # Seeded apart from the beginning, so that redraws at the front leave the end as it is.
+        # Seeded separately, so that redraws of the beginning do not change the end.
         last = list(random_walk(world, recipe.random(task.id, "after"), drawn.after))
     return Positive(initial, (*first, *core.moves, *last), drawn, Padding(len(first), len(last)), redraws)
 
 
 class NoNegative(RuntimeError):
-    """No random trajectory of a task passed the filter; the message names it and counts the reasons."""
+    """No random trajectory of a task passed the filter. The message names the task and counts the reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Negative:
-    """What was played. redraws: random trajectories rejected before it; taken_back: steps taken back in it."""
+    """A played negative. redraws: random trajectories rejected before it. taken_back: its steps that were undone."""
 
     initial: str
     moves: tuple[Move, ...]
@@ -182,12 +183,12 @@ class Negative:
 
 
 def play_negative(world: ListingWorld, task: Any, expert: Sequence[str], steps: int, recipe: Recipe) -> Negative:
-    """The first random trajectory of so many steps that neither reaches the goal nor repeats a segment of the expert.
+    """The first random trajectory of `steps` steps that neither reaches the goal nor repeats a segment of the expert.
 
-    steps: as many as the positive has, as in 8 of the 9 printed pairs (the ninth has 5 beside 8). A step that ends the
-    episode in failure (ScienceWorld's wrong focus, WebShop's purchase, a lost TextWorld game) is taken back and another
-    one drawn. The paper does not say so; but ending there would leave half of ScienceWorld's negatives short, and the
-    monotonic baseline at .468 instead of the paper's .508.
+    steps: the positive's length, as in 8 of the 9 printed pairs (the ninth has 5 and 8). A step that ends the episode
+    in failure (ScienceWorld's wrong focus, WebShop's purchase, a lost TextWorld game) is undone and sampled again. The
+    paper does not say so. But if negatives ended there, half of ScienceWorld's would be short, and its monotonic
+    baseline .468 instead of the paper's .508.
     Raises NoNegative after `recipe.negatives` trajectories.
     """
     faults: Counter[str] = Counter()
@@ -195,8 +196,8 @@ def play_negative(world: ListingWorld, task: Any, expert: Sequence[str], steps: 
         random, moves, taken_back, fault = recipe.random(task.id, "negative", attempt), list[Move](), 0, ""
         initial = world.reset(task).text
         while len(moves) < steps and not fault:
-            # Uniform among the valid actions (A.1: the full set) that do not fail. Drawn without replacement: what
-            # failed is not drawn a second time, and the others stay equally likely.
+            # Uniform among the valid actions (A.1: the full set) that do not fail: sampling without replacement skips
+            # failed actions, and the others stay equally likely.
             actions, fault = list(world.valid_actions()), "ended early"
             while actions and fault == "ended early":
                 move = play(world, actions.pop(random.randrange(len(actions))))
@@ -205,7 +206,7 @@ def play_negative(world: ListingWorld, task: Any, expert: Sequence[str], steps: 
                     fault = fault_of(moves, expert, recipe.segment)
                     continue
                 taken_back += 1
-                # Worlds have no undo: the walk is played again from its start.
+                # Worlds have no undo, so the trajectory is replayed from its start.
                 world.reset(task)
                 for earlier in moves:
                     world.step(earlier.action)
@@ -217,14 +218,14 @@ def play_negative(world: ListingWorld, task: Any, expert: Sequence[str], steps: 
 
 
 def fault_of(moves: Sequence[Move], expert: Sequence[str], segment: int) -> str:
-    """Why a random trajectory is no negative, or "", looking at its last step: the others were looked at before.
+    """Why the newest step disqualifies a random trajectory as a negative; "" if it does not.
 
-    The paper discards any that matches a sub-segment of the expert. Its own Table 25 shares its first step with
-    Table 24, so one step cannot be a segment; how many are is not said, and `segment` is our choice.
+    The paper discards trajectories that match a sub-segment of the expert's. Its own Table 25 shares its first step
+    with Table 24, so one step is not a segment. The paper does not give the length; `segment` is our choice.
     """
     if moves[-1].reaches_goal:
         return "reached the goal"
-    # Only the last `segment` actions: any earlier segment would have ended the walk when it was completed.
+    # Only the last `segment` actions: earlier segments were checked when they were completed.
     if shares_segment([move.action for move in moves[-segment:]], expert, segment):
         return "shared a segment with the expert"
     return ""
@@ -232,7 +233,7 @@ def fault_of(moves: Sequence[Move], expert: Sequence[str], segment: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An action, what the world said to it, and the world's score then. over: no step is possible after it."""
+    """An action with the resulting observation and score. over: whether the episode ended."""
 
     action: str
     observation: str
@@ -245,14 +246,14 @@ class Move:
 
 
 def play(world: ListingWorld, action: str) -> Move:
-    """One step."""
+    """Play one action in the world."""
     step = world.step(action)
     goes_on = world.goes_on and step.score >= 1.0
     return Move(action, step.text, step.score, step.done and not goes_on)
 
 
 def random_walk(world: ListingWorld, random: Random, steps: int) -> Iterator[Move]:
-    """Uniform choices among the valid actions of each state (A.1: the full set); fewer steps if the episode ends."""
+    """Take actions uniformly from the valid ones (A.1: the full set); fewer than `steps` if the episode ends."""
     for _ in range(steps):
         actions = world.valid_actions()
         if not actions:
@@ -264,11 +265,8 @@ def random_walk(world: ListingWorld, random: Random, steps: int) -> Iterator[Mov
 
 
 def shares_segment(actions: Sequence[str], expert: Sequence[str], length: int) -> bool:
-    """Whether `length` consecutive actions of the expert stand one after the other among the actions.
-
-    For an expert of fewer steps, whether all of its steps do.
-    """
-    # Else no walk would ever share a segment with a shorter plan.
+    """Whether the actions contain `length` consecutive actions of the expert, or all of a shorter expert's."""
+    # Without this bound nothing could share a segment with a shorter plan.
     length = min(length, len(expert))
     return bool(_segments(actions, length) & _segments(expert, length))
 

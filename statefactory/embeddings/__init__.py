@@ -1,4 +1,4 @@
-"""Sentence embeddings: texts as vectors of length 1, whose product is the cosine similarity.
+"""Sentence embeddings: texts as vectors of length 1, whose dot product is the cosine similarity.
 
     all-MiniLM-L6-v2             from an installed package, offline; the paper's choice
     all-mpnet-base-v2            python -m lab model get mpnet
@@ -8,8 +8,8 @@
                                  any sentence-transformers model
     endpoint:MODEL               any OpenAI-compatible server, at OPENAI_BASE_URL
 
-Vectors are cached on disk under a hash of the model's files and the text. Where all texts are cache hits, no model is
-loaded. A failure raises; no text ever gets a placeholder vector.
+Vectors are cached on disk under a hash of the model's files and the text. If all texts are cache hits, no model is
+loaded. Failures raise; no text ever gets a placeholder vector.
 Source: Shen et al. 2026, Appendices C.4 and C.5.3.
 """
 
@@ -30,24 +30,24 @@ DEFAULT = "all-MiniLM-L6-v2"
 
 
 class Embedder(Protocol):
-    """Texts to vectors. name: stands beside a number that was got with it.
+    """Embeds texts. name: reported with every number that depends on it.
 
-    One with an attribute `cut`, the texts so far that it did not read to their ends, has their rewards flagged.
+    An embedder may have an attribute `cut`, the texts that it truncated so far. Rewards that use them are flagged.
     """
 
     name: str
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """float32, shape (len(texts), dimension), length 1 each; row i belongs to texts[i], and texts may recur."""
+        """Vectors of length 1, float32, shape (len(texts), dimension); row i belongs to texts[i]. Texts may repeat."""
         ...
 
 
 def open_embedder(name: str = DEFAULT, cache: VectorFile | None = None, device: str = "cpu") -> Embedder:
-    """An embedder by its name, as above; its model is loaded when the first unknown text is embedded.
+    """Open an embedder by name, as listed above. Its model is loaded at the first cache miss.
 
-    cache: where vectors are kept; None for `embeddings.sqlite` beside the cache of answers. device: as PyTorch calls
-    it. Raises MissingKey or ValueError for an endpoint that the environment does not name; whatever else
-    is missing raises MissingEmbedder at the first text.
+    cache: file of cached vectors; None for `embeddings.sqlite` next to the cache of answers. device: PyTorch's name.
+    Raises MissingKey or ValueError if the environment does not define the endpoint. Anything else that is missing
+    raises MissingEmbedder when the first text is embedded.
     """
     if name.startswith("endpoint:"):
         from statefactory.embeddings.endpoint import EndpointModel
@@ -59,5 +59,5 @@ def open_embedder(name: str = DEFAULT, cache: VectorFile | None = None, device: 
 
 
 def known() -> Mapping[str, bool]:
-    """The models that have a name here, and whether their files are on this machine."""
+    """The named models, and whether their files are on this machine."""
     return {name: weights.present(entry) for name, entry in weights.KNOWN.items()}

@@ -1,6 +1,6 @@
-"""Cache of embeddings: in memory for this process, and in one SQLite file shared by all processes.
+"""Cache of embeddings: in the memory of this process, and in one SQLite file that all processes share.
 
-What a model gives is validated: one finite vector of length 1 for each text, or an error that names the text.
+A model's output is validated: each text gets one finite vector of length 1, or an error that names the text.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from lab.machine.paths import answer_cache
 from lab.machine.reading import checksum
 from lab.models.cache import Database, note_damaged, tell_damaged
 
-KEYS_A_QUERY = 500  # SQLite before 3.32 takes 999 parameters in a statement
-IN_MEMORY = 200_000  # vectors; of 384 numbers each, 300 MB
+KEYS_A_QUERY = 500  # SQLite before 3.32 allows 999 parameters per statement
+IN_MEMORY = 200_000  # vectors; 300 MB at 384 numbers each
 SHOWN = 80  # characters of a text in an error
 
 
 class Model(Protocol):
-    """An embedding model. identity: all that its vectors depend on but the text, found without loading the model."""
+    """An embedding model. identity: everything except the text that its vectors depend on; does not load the model."""
 
     name: str
 
@@ -34,14 +34,14 @@ class Model(Protocol):
     def embed(self, texts: Sequence[str]) -> np.ndarray: ...
 
     def cut(self, texts: Sequence[str]) -> list[str]:
-        """Those of the texts that are longer than what the model reads of one; none where that is not known."""
+        """The texts that exceed the model's maximum length; none if that is unknown."""
         ...
 
 
 class VectorFile(Database):
-    """Key -> float32 vector in the SQLite file `embeddings.sqlite` beside the answers; as safe as those.
+    """Key -> float32 vector in the SQLite file `embeddings.sqlite`, next to the cache of answers and as robust.
 
-    A vector with a wrong checksum counts as a cache miss, which is told.
+    A vector with a wrong checksum counts as a cache miss, and a warning reports it.
     """
 
     SCHEMA = """CREATE TABLE IF NOT EXISTS vectors
@@ -55,29 +55,29 @@ class VectorFile(Database):
         rows: list[tuple[bytes, bytes, int]] = []
         try:
             for start in range(0, len(keys), KEYS_A_QUERY):
-                some = keys[start : start + KEYS_A_QUERY]
-                marks = ",".join("?" * len(some))
-                question = f"SELECT key, CAST(vector AS BLOB), checksum FROM vectors WHERE key IN ({marks})"
-                rows += self._rows(question, *some)
+                batch = keys[start : start + KEYS_A_QUERY]
+                marks = ",".join("?" * len(batch))
+                query = f"SELECT key, CAST(vector AS BLOB), checksum FROM vectors WHERE key IN ({marks})"
+                rows += self._rows(query, *batch)
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from error
-        whole = {key: data for key, data, sum_ in rows if checksum(key, data) == sum_}
-        note_damaged(self.path, [key.hex() for key, *_ in rows if key not in whole])
+        intact = {key: blob for key, blob, stored_sum in rows if checksum(key, blob) == stored_sum}
+        note_damaged(self.path, [key.hex() for key, *_ in rows if key not in intact])
         tell_damaged()
-        return {key: np.frombuffer(data, np.float32) for key, data in whole.items()}
+        return {key: np.frombuffer(blob, np.float32) for key, blob in intact.items()}
 
     def write(self, vectors: Mapping[bytes, np.ndarray]) -> None:
-        """Store vectors in one transaction. On a full disk they are not stored, which the progress line says."""
+        """Store vectors in one transaction. If the disk is full, they are not stored and the progress line says so."""
         if not vectors:
             return
-        data = ((key, vector.tobytes()) for key, vector in vectors.items())
-        rows = [(key, blob, checksum(key, blob)) for key, blob in data]
+        blobs = ((key, vector.tobytes()) for key, vector in vectors.items())
+        rows = [(key, blob, checksum(key, blob)) for key, blob in blobs]
         try:
             with self._connection() as connection:
-                # A lock taken at once waits for other writers; one that is upgraded later fails where two do the same.
+                # A write lock from the start waits for other writers; two connections that upgrade later would fail.
                 connection.execute("BEGIN IMMEDIATE")
                 try:
-                    # Replace: a vector that failed its checksum still has the key.
+                    # REPLACE: a vector that failed its checksum still occupies the key.
                     connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
                     connection.execute("COMMIT")
                 except BaseException:
@@ -88,9 +88,9 @@ class VectorFile(Database):
 
 
 class Cached:
-    """An embedder that calls its model for cache misses alone. Thread-safe; picklable.
+    """An embedder that calls its model only for cache misses. Thread-safe; picklable.
 
-    cut: the texts so far, in this process, of which the model reads the beginning alone. The first are reported.
+    cut: texts that the model truncated so far in this process. Only the first batch of them is reported.
     """
 
     def __init__(self, model: Model, file: VectorFile | None = None) -> None:
@@ -104,9 +104,10 @@ class Cached:
         self._known_as: str | None = None
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Vectors of length 1, float32, shape (len(texts), dimension); row i is that of texts[i].
+        """Vectors of length 1, float32, shape (len(texts), dimension); row i belongs to texts[i].
 
-        Raises ValueError, Unavailable, and what the model raises where it has to be asked.
+        Raises Unavailable if the file cannot be used, ValueError if the model's vectors are invalid or differ in size,
+        and what the model raises on cache misses.
         """
         if not len(texts):
             return np.zeros((0, 0), np.float32)
@@ -117,23 +118,23 @@ class Cached:
 
     def _learn(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
         """Add the texts to the memory and return it; one thread at a time, so that no text is embedded twice."""
-        # In the lock also while the model works: threads that ask for the same texts find them when they come in.
+        # The lock is held while the model runs: threads that wait with the same texts then have cache hits.
         with self._lock:
             if len(self._memory) > IN_MEMORY:
-                # A new one, not emptied: threads outside the lock may be reading the old one.
+                # A new dictionary, not cleared: threads outside the lock may be reading the old one.
                 self._memory = {}
             unknown = [text for text in dict.fromkeys(texts) if text not in self._memory]
             keys = {text: self._key(text) for text in unknown}
             self._count_cut(unknown)
-            kept = self.file.read(list(keys.values()))
-            known = {text: kept[key] for text, key in keys.items() if key in kept}
-            # Sorted by length: texts of a batch are padded to its longest.
-            unseen = sorted((text for text in unknown if text not in known), key=lambda text: (len(text), text))
-            vectors = unit(self.model.embed(unseen), unseen, self.name) if unseen else ()
-            made = dict(zip(unseen, vectors, strict=True))
-            self._one_size(known | made)
-            self.file.write({keys[text]: vector for text, vector in made.items()})
-            self._memory |= known | made
+            hits = self.file.read(list(keys.values()))
+            cached = {text: hits[key] for text, key in keys.items() if key in hits}
+            # Sorted by length: texts of a batch are padded to the longest.
+            misses = sorted((text for text in unknown if text not in cached), key=lambda text: (len(text), text))
+            vectors = unit(self.model.embed(misses), misses, self.name) if misses else ()
+            embedded = dict(zip(misses, vectors, strict=True))
+            self._one_size(cached | embedded)
+            self.file.write({keys[text]: vector for text, vector in embedded.items()})
+            self._memory |= cached | embedded
             return self._memory
 
     def _count_cut(self, texts: Sequence[str]) -> None:
@@ -150,7 +151,7 @@ class Cached:
         if len(sizes) > 1:
             raise ValueError(
                 f"{self.name} gave vectors of {' and '.join(map(str, sorted(sizes)))} numbers: another model answers "
-                f"under this name now. Delete {self.file.path} to start anew"
+                f"under this name now. Delete {self.file.path} to start again"
             )
         self._size = next(iter(sizes), None)
 
@@ -164,20 +165,21 @@ class Cached:
 
 
 def sendable(text: str) -> str:
-    """The text without lone surrogates, which no tokenizer and no server takes."""
+    """The text with lone surrogates replaced, which tokenizers and servers reject."""
     return text.encode("utf-8", "replace").decode()
 
 
 def unit(vectors: Any, texts: Sequence[str], name: str) -> np.ndarray:
-    """The vectors at length 1, float32, of shape (len(texts), dimension).
+    """Normalise vectors to length 1; float32, shape (len(texts), dimension).
 
-    name: of the model, for errors. Raises ValueError for another number of vectors than of texts, vectors of
-    different sizes, and one with a NaN, an infinite value, or length 0.
+    name: of the model, for errors.
+    Raises ValueError if vectors and texts differ in number, or vectors in size, or a vector has a NaN, an infinite
+    value, or length 0.
     """
     if len(vectors) != len(texts):
         raise ValueError(f"{name} gave {len(vectors)} vectors for {len(texts)} texts")
     try:
-        # Not float32 yet: the square of 1e30 would be infinite, and that of 1e-30 nothing.
+        # Not float32 yet: the square of 1e30 would overflow and that of 1e-30 underflow.
         array = np.asarray(vectors, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} gave something else than vectors of one size: {error}") from None

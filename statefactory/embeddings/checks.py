@@ -10,13 +10,13 @@ PACKAGES = ("torch", "transformers", "sentence-transformers")
 
 
 def checks() -> list[Check]:
-    """The packages that run a model, the files of the default one, and which other models are here."""
+    """Checks of the required packages, the default model's files, and the other models' files."""
     default, *others = weights.KNOWN.values()
     return [*(package_check(name, f"package {name}") for name in PACKAGES), default_files(default), *map(other, others)]
 
 
 def default_files(known: weights.Entry) -> Check:
-    """Whether every file of the default model has its pinned checksum."""
+    """Check that every file of the default model has its pinned checksum."""
     try:
         weights.checked(known)
     except (MissingEmbedder, WrongHash) as error:
@@ -25,6 +25,6 @@ def default_files(known: weights.Entry) -> Check:
 
 
 def other(known: weights.Entry) -> Check:
-    """Whether the files of another known model are on this machine."""
+    """Check, as optional, that the files of another known model are on this machine."""
     fix = f"python -m lab model get {known.pinned}" if known.pinned else f"hf download {known.hub}"
     return Check(f"embedding model {known.name}", weights.present(known), known.about, fix, optional=True)

@@ -15,33 +15,36 @@ from lab.models.parsing import error_in
 from lab.models.servers import client_settings, stated_address
 from statefactory.embeddings.cache import sendable, unit
 
-BATCH = 256  # texts a request
+BATCH = 256  # texts per request
 
 
 class EndpointModel:
-    """A model at OPENAI_BASE_URL; the key is read from the environment where the call is made and kept nowhere."""
+    """An embedding model at OPENAI_BASE_URL. The key is read from the environment at each call and not stored."""
 
     def __init__(self, model: str) -> None:
-        """Raises MissingKey if neither an address nor a key is set, ValueError for a bad address."""
+        """Raises MissingKey if neither an address nor a key is set, ValueError for an invalid address."""
         self.model = model
         self.name = f"endpoint:{model}"
         address = stated_address(f"The embedding model {self.name} is asked at an endpoint", "all-MiniLM-L6-v2")
         self.address = clean_address(address)
 
     def identity(self) -> str:
-        """What the vectors depend on, as far as it can be known: the address and the model's name there."""
+        """The address and the model's name: all that is known of what the vectors depend on."""
         return f"{self.address} {self.model}"
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Vectors of length 1, shape (len(texts), dimension). Raises EndpointError, ValueError."""
+        """Vectors of length 1, shape (len(texts), dimension).
+
+        Raises EndpointError if the server fails, ValueError if its vectors are invalid.
+        """
         vectors: list[list[float]] = []
         for start in range(0, len(texts), BATCH):
-            # In batches: servers bound the texts of a request (OpenAI at 2,048).
+            # In batches: servers limit the texts per request (OpenAI to 2,048).
             vectors += self._asked([sendable(text) for text in texts[start : start + BATCH]])
         return unit(vectors, texts, self.name)
 
     def cut(self, texts: Sequence[str]) -> list[str]:
-        """None: what a server cuts it does not say."""
+        """Always empty: servers do not report what they truncate."""
         return []
 
     def _asked(self, texts: list[str]) -> list[list[float]]:
@@ -51,14 +54,14 @@ class EndpointModel:
             return with_retries(lambda: self._once(texts), self.address, PATIENCE, self._others)
         except openai.APIStatusError as error:
             refusal: EndpointError = refused(error, self.address, self._others)
-        raise refusal  # outside the handler: no context that holds the request, and with it the key
+        raise refusal  # outside the handler: its context would hold the request, and so the key
 
     def _others(self) -> bool:
         return gets_through(lambda: self._once(["OK"]), self.address, PATIENCE)
 
     def _once(self, texts: list[str]) -> list[list[float]]:
         def send(sdk: Any) -> Any:
-            # Numbers, not base64, which the SDK would ask for and not every server knows.
+            # Floats instead of the SDK's default, base64, which some servers do not support.
             create = sdk.embeddings.with_streaming_response.create
             return create(model=self.model, input=texts, encoding_format="float")
 
@@ -66,20 +69,20 @@ class EndpointModel:
 
 
 def _vectors(body: bytes) -> list[list[float]]:
-    """In the order of the texts: by index, or as they come where no vector has one.
+    """Parse a response into vectors in the order of the texts: by index, or as listed if no vector has an index.
 
-    Raises BadBody, NotThisApi for what is no list of embeddings, and the SDK's error for one that came as an answer.
+    Raises BadBody or NotThisApi if it is no list of embeddings, and the SDK's error if it reports one.
     """
-    match whole := body_json(body):
+    match answer := body_json(body):
         case {"data": [*items]} if all(
             isinstance(item, dict) and isinstance(item.get("embedding"), list) for item in items
         ):
             pass
         case _:
-            raise error_in(whole, body)
+            raise error_in(answer, body)
     if all(item.get("index") is None for item in items):
         return [item["embedding"] for item in items]
-    indices = [item.get("index", 0) for item in items]  # servers that leave out zeros leave out the first one's
+    indices = [item.get("index", 0) for item in items]  # servers that omit zeros omit the first index
     if not all(isinstance(index, int) for index in indices) or len(set(indices)) < len(indices):
-        raise NotThisApi(f"embeddings whose indices do not tell their order: {indices[:8]}")
+        raise NotThisApi(f"embeddings whose indices do not define their order: {indices[:8]}")
     return [item["embedding"] for _, item in sorted(zip(indices, items, strict=True), key=itemgetter(0))]

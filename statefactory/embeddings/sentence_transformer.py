@@ -1,4 +1,4 @@
-"""Any sentence-transformers model, loaded when the first text is embedded."""
+"""Embeds with any sentence-transformers model, which is loaded when the first text is embedded."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from statefactory.embeddings import weights
 from statefactory.embeddings.cache import sendable, unit
 from statefactory.embeddings.weights import MissingEmbedder
 
-BATCH = 16  # texts that go through the network at once: more of them are padded to the longest
-ADDED = 8  # tokens that a tokenizer adds to a text, at most
+BATCH = 16  # texts per forward pass: in larger batches more texts are padded to the longest
+ADDED = 8  # most tokens that a tokenizer adds to a text
 
 
 class SentenceTransformerModel:
-    """A model by its name in `weights.KNOWN`, its folder, or its address on the hub. device: as PyTorch calls it."""
+    """A model by its name in `weights.KNOWN`, its folder, or its hub address. device: PyTorch's name."""
 
     def __init__(self, name: str, device: str = "cpu") -> None:
         self.name = name
@@ -31,13 +31,17 @@ class SentenceTransformerModel:
         self._entry = weights.entry(name)
 
     def identity(self) -> str:
-        """What the vectors depend on: the files, and what is done with a text before and after."""
-        known = self._entry
-        # Part of the key of every cached vector: another wording here would void all caches.
-        return f"{weights.fingerprint(known)} {known.prefix!r} {known.modules}"
+        """What the vectors depend on: files, prefix and number of modules."""
+        entry = self._entry
+        # Part of the key of every cached vector: any change of this format would void all caches.
+        return f"{weights.fingerprint(entry)} {entry.prefix!r} {entry.modules}"
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Vectors of length 1, shape (len(texts), dimension). Raises MissingEmbedder, WrongHash, ValueError."""
+        """Vectors of length 1, shape (len(texts), dimension).
+
+        Raises MissingEmbedder if files or packages are missing, WrongHash if files are damaged, ValueError if vectors
+        are invalid.
+        """
         model = _loaded(str(weights.checked(self._entry)), self._entry.modules, self.device)
         vectors = model.encode(
             [self._prepared(text) for text in texts], batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False
@@ -45,18 +49,18 @@ class SentenceTransformerModel:
         return unit(vectors, texts, self.name)
 
     def cut(self, texts: Sequence[str]) -> list[str]:
-        """Those of the texts that have more tokens than the model reads: the rest of such a text changes no vector.
+        """The texts with more tokens than the model reads, whose ends have no influence. Does not load the model.
 
-        The model is not loaded. None where its files state no limit, or have no tokenizer.json.
+        Empty if the model's files state no limit, or have no tokenizer.json.
         """
         folder = weights.located(self._entry)
         limit = _limit(str(folder))
-        # A token is a byte or more, but for a few that are added: most texts need no look at their tokens.
-        long = [text for text in texts if len(self._prepared(text).encode()) > limit - ADDED]
-        if not long or not limit or not (folder / "tokenizer.json").exists():
+        # A token has at least one byte, except a few added ones, so most texts need not be tokenised.
+        long_texts = [text for text in texts if len(self._prepared(text).encode()) > limit - ADDED]
+        if not long_texts or not limit or not (folder / "tokenizer.json").exists():
             return []
-        every = _tokenizer(str(folder))([self._prepared(text) for text in long])["input_ids"]
-        return [text for text, tokens in zip(long, every, strict=True) if len(tokens) > limit]
+        token_ids = _tokenizer(str(folder))([self._prepared(text) for text in long_texts])["input_ids"]
+        return [text for text, tokens in zip(long_texts, token_ids, strict=True) if len(tokens) > limit]
 
     def _prepared(self, text: str) -> str:
         return self._entry.prefix + sendable(text).strip() if self._entry.prefix else sendable(text)
@@ -64,7 +68,7 @@ class SentenceTransformerModel:
 
 @cache
 def _limit(folder: str) -> int:
-    """The tokens that a model reads of a text, 0 where its files do not say."""
+    """The maximum number of tokens that a model reads of a text; 0 if its files do not state it."""
     for name, field in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
         if (path := Path(folder) / name).exists() and (limit := json.loads(path.read_bytes()).get(field)):
             return int(limit)
@@ -80,8 +84,8 @@ def _tokenizer(folder: str) -> Any:
 
 @cache
 def _loaded(folder: str, modules: int | None, device: str) -> Any:
-    """The model; one of a kind in a process. modules: how many of its modules are used, None for all."""
-    # PyTorch's threads spin while they wait for each other, which on busy cores made a batch several times slower.
+    """Load a model, once per process. modules: number of its first modules to use; None for all."""
+    # By default PyTorch's threads wait actively for each other, which made batches several times slower on busy cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         from sentence_transformers import SentenceTransformer
@@ -93,14 +97,14 @@ def _loaded(folder: str, modules: int | None, device: str) -> Any:
     except (OSError, ValueError, KeyError) as error:
         raise MissingEmbedder(
             f"{folder} cannot be loaded as a sentence-transformers model: {error}. Its files may be incomplete: fetch "
-            "the folder anew"
+            "the folder again"
         ) from error
     return model if modules is None else SentenceTransformer(modules=list(model)[:modules], device=device)
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No bars of transformers and only errors meanwhile; trl uses names that it deprecates."""
+    """Context without transformers' progress bars and warnings, and without FutureWarnings, which trl raises."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

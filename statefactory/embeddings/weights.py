@@ -1,7 +1,7 @@
-"""Where an embedding model's files lie, and the fingerprint by which they are known in the cache.
+"""Locates the files of embedding models, and computes the fingerprints that identify them in the cache.
 
-Files that are pinned stand in the catalogue lab/machine/weights.yaml; this module adds models of the Hugging Face hub
-and folders of the user's, and what the paper's program does with a model's texts.
+Pinned files are listed in lab/machine/weights.yaml. This module adds models of the Hugging Face hub, the user's
+folders, and the paper's preprocessing of each model's texts.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ NEVER_READ = ("onnx/*", "openvino/*", "coreml/*", "*.h5", "*.ot", "*.msgpack", "
 
 
 class MissingEmbedder(Unavailable):
-    """An embedding model, or what runs it, is not here; the message says what to do."""
+    """An embedding model, or a package that runs it, is missing. The message says what to do."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One embedding model. Its files are one of: pinned, a name in lab/machine/weights.yaml; hub, an address on the
-    Hugging Face hub, of which only what the user has or can download is used; folder, as the user gives it.
+    """An embedding model. One of `pinned`, `hub` and `folder` says where its files are.
 
-    prefix: put before each text. modules: how many of the model's modules are used, from the first; None for all.
+    pinned: a name in lab/machine/weights.yaml. hub: an address on the Hugging Face hub; its files must be cached or
+    downloadable. folder: the user's folder. prefix: prepended to each text. modules: number of the model's first
+    modules to use; None for all.
     """
 
     name: str
@@ -39,8 +40,8 @@ class Entry:
     modules: int | None = None
 
 
-# Table 15's models. The official program puts "passage: " before Gemma's texts and takes the mean of its last layer,
-# and gives bge none of the instructions that its authors foresee for queries.
+# Table 15's models. The official program prepends "passage: " to Gemma's texts and averages its last layer. It uses
+# none of the instructions that bge's authors recommend for queries.
 KNOWN: Mapping[str, Entry] = {
     entry.name: entry
     for entry in (
@@ -56,7 +57,7 @@ KNOWN: Mapping[str, Entry] = {
 
 
 def entry(name: str) -> Entry:
-    """The model of that name: one of KNOWN, else a folder, else an address on the hub."""
+    """Look up a model: one of KNOWN, else a folder, else an address on the hub."""
     if name in KNOWN:
         return KNOWN[name]
     if Path(name).is_dir():
@@ -74,7 +75,7 @@ def present(known: Entry) -> bool:
 
 
 def fingerprint(known: Entry) -> str:
-    """The sha256 over all files, or the hub's commit; nothing is loaded. Part of the key of every cached vector."""
+    """sha256 over all files, or the hub's commit, without loading the model. Part of the key of every cached vector."""
     if known.pinned:
         return _digest(weights.named(known.pinned).files)
     if known.folder:
@@ -83,7 +84,7 @@ def fingerprint(known: Entry) -> str:
 
 
 def located(known: Entry, download: bool = True) -> Path:
-    """The folder of the files. download: whether the hub may be asked for them. Raises MissingEmbedder."""
+    """The folder of the model's files. download: whether they may be downloaded. Raises MissingEmbedder."""
     if known.pinned:
         try:
             return weights.located(known.pinned)
@@ -93,7 +94,7 @@ def located(known: Entry, download: bool = True) -> Path:
 
 
 def checked(known: Entry) -> Path:
-    """The folder of the files, pinned ones compared with their hashes once a process. Raises WrongHash."""
+    """As `located`, and compares pinned files with their hashes, once per process. Raises WrongHash."""
     folder = located(known)
     if known.pinned:
         _check(known.pinned, weights.named(known.pinned).below)
@@ -111,7 +112,7 @@ def _from_hub(name: str, hub: str, download: bool) -> Path:
     if download and not isinstance(reason, HFValidationError):
         try:
             return Path(huggingface_hub.snapshot_download(hub, ignore_patterns=list(NEVER_READ)))
-        except Exception as error:  # the hub's many ways to say no: none, offline, gated, unknown
+        except Exception as error:  # the hub's many errors: no such model, offline, gated, unknown
             reason = error
     raise MissingEmbedder(
         f"The embedding model {name} is neither a folder here nor among the files of the Hugging Face hub that this "
@@ -129,9 +130,9 @@ def _check(pinned: str, below: Path) -> None:
 @cache
 def _of_folder(folder: Path) -> str:
     names = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    # Hidden ones are the bookkeeping of git and of the hub's client, and change without the model.
-    shown = {name: path for name, path in names.items() if not any(part.startswith(".") for part in name.parts)}
-    return _digest({name.as_posix(): weights.sha256_of(path) for name, path in shown.items()})
+    # Skip hidden files: git and the hub's client write them, and they change without the model.
+    visible = {name: path for name, path in names.items() if not any(part.startswith(".") for part in name.parts)}
+    return _digest({name.as_posix(): weights.sha256_of(path) for name, path in visible.items()})
 
 
 def _digest(files: Mapping[str, str]) -> str:

@@ -1,1 +1,1 @@
-"""What the notebooks of `2_statefactory` show: one module per table."""
+"""The experiments and analyses behind the notebooks of `2_statefactory`, one module per table or question."""

@@ -1,13 +1,13 @@
 """Best of n: a predictor chooses one of several attempts at a task.
 
     at the end   among all attempts, scored at their last step
-    midway       among attempts that still run after half of the allowed steps, scored at that step; what counts is
-                 whether the chosen one succeeds later, as for a planner that decides which path to follow
+    midway       among attempts that still run after half of the allowed steps, scored at that step; a choice counts as
+                 a success if the attempt succeeds later, as for a planner that decides which path to follow
 
-The attempts are a run of their own (`agents.experiments.attempts`); here they are only scored, and no world is opened.
-So every predictor chooses among the same attempts, and a further predictor costs no step. The baselines are a random
-choice, the shortest attempt, and an oracle. An attempt that reaches its goal ends there, so at the end its length, and
-maybe its last observation, tell that it succeeded. Midway all attempts have one length and none has ended.
+The attempts are a separate run (`agents.experiments.attempts`). Here they are only scored, without a world. So all
+predictors choose among the same attempts, and another predictor costs no steps. The baselines are a random choice, the
+shortest attempt, and an oracle. An attempt that reaches its goal ends there, so at the end its length, and maybe its
+last observation, reveal the success. Midway all attempts have the same length and none has ended.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ When = Literal["at the end", "midway"]
 END: When = "at the end"
 MIDWAY: When = "midway"
 CHANCE, CHANCE_TITLE = "chance", "Random choice"
-A_TIE = 1e-9  # rewards of the same content differ by rounding at most
+A_TIE = 1e-9  # rewards closer than this are equal: equal content may differ by rounding
 
 
 @dataclass(frozen=True, kw_only=True)
 class BestOfN(PredictorExperiment):
-    """The scores that one predictor gives to an agent's attempts.
+    """One predictor's scores of an agent's attempts.
 
-    acting: the engine that makes them, "" for the noisy expert. count: attempts a task. data, limit, seed: of theirs.
+    acting: the engine of the agent; "" for the noisy expert. count: attempts per task. data, limit, seed: of the
+    attempts.
     """
 
     acting: str = ""
@@ -56,29 +57,29 @@ class BestOfN(PredictorExperiment):
 
     @property
     def attempts(self) -> attempts.Setup:
-        """How the attempts are made."""
+        """The experiment that makes the attempts."""
         return attempts.Setup(
             world=self.world, engine=self.acting, count=self.count, data=self.data, limit=self.limit, seed=self.seed
         )
 
     def decided(self) -> Self:
-        """With `data` decided."""
+        """The experiment with "auto" in `data` resolved."""
         return replace(self, data=self.attempts.decided().data)
 
     def inputs(self) -> dict[str, str]:
-        """The digest of the attempts: scores of other attempts are another run."""
+        """The digest of the attempts, so that scores of other attempts are another run."""
         return super().inputs() | {"attempts": attempted(self.attempts).digest}
 
     def tasks(self) -> list[str]:
-        """An episode is one attempt; one that failed could not be chosen."""
+        """The names of the attempts: an episode is one attempt. Failed ones cannot be chosen and are omitted."""
         return [name for name, episode in attempted(self.attempts).episodes.items() if not episode.failed]
 
     def group(self, task: str) -> str:
-        """All attempts at a task: a choice among some of them would be another."""
+        """The task of an attempt; its attempts belong together, since a choice among some of them would differ."""
         return task_of(task)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """The predictor's result, rewards or extracted states: midway, if the attempt runs then, and at its end."""
+        """The predictor's result midway, if the attempt still runs then, and at the end."""
         setup = self.attempts
         attempt, half = attempt_of(attempted(setup).episodes[task]), setup.steps // 2
         predictor = self.made(ledger)
@@ -89,14 +90,14 @@ class BestOfN(PredictorExperiment):
 
 @cache
 def attempted(setup: attempts.Setup) -> attempts.Results:
-    """The attempts, which are made where they are not there yet. Raises as `lab.runs.collecting.collect`."""
+    """The attempts, from stored runs or a new one. Raises as `lab.runs.collecting.collect`."""
     return collecting.collect(setup, show_progress=False)
 
 
 class Choices(NamedTuple):
-    """What choices came to. success: task -> the expected success, in [0, 1], of the attempt that is chosen.
+    """Results of a predictor's choices. success: task -> expected success of the chosen attempt, in [0, 1].
 
-    flags: of the attempts' rewards, one set an attempt.
+    flags: of the attempts' rewards, one set per attempt.
     """
 
     name: str
@@ -109,45 +110,50 @@ class Choices(NamedTuple):
 
 
 def choices(made: attempts.Results, run: Results, when: When = END, scoring: Scoring = STANDARD) -> list[Choices]:
-    """Of every predictor, then of chance and of the oracle, on the tasks that all of them have finished.
+    """Choices of every predictor, of chance and of the oracle, among the attempts that all predictors have scored.
 
-    made: the attempts in one world. run: what the predictors said of them. Midway, tasks with fewer than two attempts
-    that still run are left out: nothing is chosen there.
+    made: the attempts in one world. run: the predictors' results. Tasks with fewer than two attempts (midway: that are
+    still running) are omitted, since there is nothing to choose.
     """
     world, half, acting = made.setup.world, made.setup.steps // 2, parse(made.backbone).label
     predictions = {name: run.of(world, name) for name in run.setup.methods_of(world)}
-    every = {name: attempt_of(episode) for name, episode in made.episodes.items() if not episode.failed}
+    attempts_by_name = {name: attempt_of(episode) for name, episode in made.episodes.items() if not episode.failed}
     tasks: dict[str, list[str]] = {}
-    for name, attempt in every.items():
+    for name, attempt in attempts_by_name.items():
         if (when == END or running(attempt, half)) and all(name in episodes for episodes in predictions.values()):
             tasks.setdefault(attempt.task, []).append(name)
 
     def success(rewards: Mapping[str, float]) -> dict[str, float]:
         return {
-            task: expected([rewards[name] for name in names], [every[name] for name in names])
+            task: expected([rewards[name] for name in names], [attempts_by_name[name] for name in names])
             for task, names in tasks.items()
             if len(names) > 1
         }
 
-    chosen = []
+    results = []
     for predictor, episodes in predictions.items():
         answered = answering(run, world, predictor) if predictor != "raw" else ""
         backbone = f"{acting}; rewards by {answered}" if answered else acting
-        # Measured where neither those who acted nor those who judged were a stand-in with noise.
-        stood_in = "simulated" in (made.evidence, evidence(run, world, predictor))
+        # Measured only if neither the agent nor the predictor used simulated answers.
+        simulated = "simulated" in (made.evidence, evidence(run, world, predictor))
         rated = {name: _rated(episodes[name], scoring, when) for names in tasks.values() for name in names}
-        rewards, flags = {name: reward for name, (reward, _) in rated.items()}, tuple(of for _, of in rated.values())
-        how, origin = run.setup.part(world, predictor).how, "simulated" if stood_in else "measured"
-        chosen.append(Choices(predictor, how.title, when, backbone, origin, success(rewards), flags))
-    known = {
-        (CHANCE, CHANCE_TITLE): dict.fromkeys(every, 0.0),
-        (ORACLE, TRUE_SCORE.title): {name: attempt.score for name, attempt in every.items()},
+        rewards, flags = (
+            {name: reward for name, (reward, _) in rated.items()},
+            tuple(flagged for _, flagged in rated.values()),
+        )
+        method, origin = run.setup.part(world, predictor).how, "simulated" if simulated else "measured"
+        results.append(Choices(predictor, method.title, when, backbone, origin, success(rewards), flags))
+    baseline_scores = {
+        (CHANCE, CHANCE_TITLE): dict.fromkeys(attempts_by_name, 0.0),
+        (ORACLE, TRUE_SCORE.title): {name: attempt.score for name, attempt in attempts_by_name.items()},
     }
-    return chosen + [Choices(*who, when, acting, "simulated", success(scores)) for who, scores in known.items()]
+    return results + [
+        Choices(*labels, when, acting, "simulated", success(scores)) for labels, scores in baseline_scores.items()
+    ]
 
 
 def success(made: attempts.Results, choice: Choices) -> tables.Row:
-    """The row of choices among attempts, in percent."""
+    """The results row of choices among attempts, in percent."""
     metric = f"Best of {made.setup.count} {choice.when}, {title(made.setup.world)}"
     values, source = [100 * value for value in choice.success.values()], f"this run, {made.setup.data} data"
     row = tables.mean_row(choice.title, choice.backbone, metric, values, choice.evidence, source)
@@ -155,7 +161,7 @@ def success(made: attempts.Results, choice: Choices) -> tables.Row:
 
 
 def expected(rewards: Sequence[float], attempts: Sequence[Attempt]) -> float:
-    """The success of the attempt with the highest reward; of several, their mean, as if one of them were drawn.
+    """The expected success of the attempt with the highest reward; ties are broken at random.
 
     rewards: shape (attempts,).
     """
@@ -165,37 +171,38 @@ def expected(rewards: Sequence[float], attempts: Sequence[Attempt]) -> float:
 
 
 def lengths(worlds: Sequence[attempts.Results]) -> pd.DataFrame:
-    """How far an attempt's length gives its success away: a row a world.
+    """How well an attempt's length predicts its success; one row per world.
 
-    success: percent of all attempts. tasks where some succeed: those in which a choice matters. AUC: how often, within
-    a task, an attempt that succeeded is shorter than one that did not, ties counted half; 0.5 tells nothing.
+    success: percent of all attempts. tasks where some succeed: tasks with both outcomes, in which a choice matters. AUC
+    of being shorter: probability, within a task, that a successful attempt is shorter than a failed one, with ties
+    counted half; 0.5 means no information.
     """
-    lines = []
-    for made in worlds:
-        tasks = made.attempts().values()
-        every = [attempt for group in tasks for attempt in group]
+    rows = []
+    for results in worlds:
+        tasks = results.attempts().values()
+        all_attempts = [attempt for group in tasks for attempt in group]
         mixed = [group for group in tasks if 0 < sum(attempt.success for attempt in group) < len(group)]
         shorter = [
             (len(good.steps) < len(bad.steps)) + (len(good.steps) == len(bad.steps)) / 2
             for group in mixed for good in group if good.success for bad in group if not bad.success
         ]  # fmt: skip
-        lines.append({
-            "world": title(made.setup.world), "tasks": len(tasks), "attempts a task": made.setup.count,
-            "success": 100 * sum(attempt.success for attempt in every) / len(every),
+        rows.append({
+            "world": title(results.setup.world), "tasks": len(tasks), "attempts a task": results.setup.count,
+            "success": 100 * sum(attempt.success for attempt in all_attempts) / len(all_attempts),
             "tasks where some succeed": len(mixed),
             "AUC of being shorter": sum(shorter) / len(shorter) if shorter else float("nan"),
-            "backbone": made.backbone, "evidence": made.evidence,
+            "backbone": results.backbone, "evidence": results.evidence,
         })  # fmt: skip
-    return pd.DataFrame(lines)
+    return pd.DataFrame(rows)
 
 
 def running(attempt: Attempt, steps: int) -> bool:
-    """Whether an attempt goes on after so many steps."""
+    """Whether an attempt still runs after this number of steps."""
     return len(attempt.steps) > steps
 
 
 def _rated(episode: Episode, scoring: Scoring, when: When) -> tuple[float, frozenset[str]]:
-    """What a predictor says of an attempt, with its flags; a failed episode predicts nothing: 0."""
+    """A predictor's reward for an attempt, with its flags; 0 without flags for a failed episode."""
     if episode.failed:
         return 0.0, NONE
     index = 0 if when == MIDWAY else -1

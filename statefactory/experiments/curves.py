@@ -1,4 +1,4 @@
-"""Rewards of several predictors along a few trajectories, beside the truth: for a world that no benchmark has."""
+"""Rewards of several predictors along a few trajectories, next to the truth, for worlds outside the benchmark."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class Walk(NamedTuple):
     def at_random(
         cls, step: Callable[[str], Step], actions: Callable[[], Sequence[str]], count: int, random: Random
     ) -> Walk:
-        """`count` steps of a world, each an action that it offers then."""
-        taken = (random.choice(actions()) for _ in range(count))
-        return cls([(action, (seen := step(action)).text, seen.score) for action in taken])
+        """A random walk of `count` steps, uniform among the actions that the world offers."""
+        chosen_actions = (random.choice(actions()) for _ in range(count))
+        return cls([(action, (outcome := step(action)).text, outcome.score) for action in chosen_actions])
 
 
 @dataclass(frozen=True)
 class Curves:
-    """truth: true progress over all steps, one walk behind the other. rewards, flags: of each predictor, as long."""
+    """truth: true progress at all steps of the concatenated walks. rewards, flags: per predictor, at the same steps."""
 
     truth: list[float]
     rewards: Mapping[str, list[float]]
     flags: Mapping[str, Flags]
 
     def distances(self, backbone: str, evidence: str) -> pd.DataFrame:
-        """EPIC distance of each predictor over all steps, in [0, 1], as `lab.results.tables` has rows."""
+        """EPIC distance of each predictor over all steps, in [0, 1], as a results table (`lab.results.tables`)."""
         distances = {name: float(epic_distance(rewards, self.truth)) for name, rewards in self.rewards.items()}
         return tables.table(
             tables.row(name, backbone, "EPIC distance", distance, evidence=evidence, source="this run", n=1)
@@ -51,7 +51,7 @@ class Curves:
         )
 
     def draw(self, steps: str, results: pd.DataFrame) -> Figure:
-        """The rewards and the truth. steps: what the horizontal axis counts. results: whose evidence is told."""
+        """Plot the rewards and the truth. steps: label of the x-axis. results: table whose evidence is stated."""
         import matplotlib.pyplot as plt
 
         figure, axes = plt.subplots(figsize=(9, 3.5))
@@ -65,7 +65,7 @@ class Curves:
 
 
 def followed(predictors: Mapping[str, Predictor[Any]], goal: str, walks: Sequence[Walk], first: str = "") -> Curves:
-    """What each predictor gives for each step. first: the observation before the first action of every walk."""
+    """Rewards of each predictor along the walks. first: observation before the first action of every walk."""
     rewards: dict[str, list[float]] = {name: [] for name in predictors}
     flags: dict[str, Flags] = dict.fromkeys(predictors, ())
     for walk in walks:

@@ -1,4 +1,4 @@
-"""Figure 4: one pair, followed by a predictor and scored step by step."""
+"""Figure 4: a predictor's rewards for one pair, step by step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from statefactory.walkthrough import Walkthrough, walk
 
 @dataclass(frozen=True)
 class PairWalkthrough:
-    """positive: step by step. negative: the rewards of the pair's random trajectory, shape (steps,)."""
+    """positive: walkthrough of the expert's trajectory. negative: rewards of the random one, shape (steps,)."""
 
     positive: Walkthrough
     negative: np.ndarray
@@ -35,7 +35,7 @@ class PairWalkthrough:
         return self.positive.row.goal_description
 
     def answer(self) -> str:
-        """The rewards at the ends of both trajectories beside the truth, in a sentence."""
+        """A sentence with the final rewards of both trajectories and the truth."""
         rewards, truth = self.positive.rewards, self.positive.row.shaped
         return (
             f"{self.goal.strip().rstrip('.')} ({len(rewards)} steps): the reward ends at {rewards[-1]:.3f} "
@@ -53,7 +53,7 @@ def pairs_of(domain: str, data: str, seed: int) -> list[Pair]:
 
 
 def pair_of(domain: str, number: int, data: str, seed: int) -> Pair:
-    """The pair of that number. Raises as `pairs_of`, and ValueError for a number that there is not."""
+    """The pair with this index. Raises as `pairs_of`, and ValueError for an invalid index."""
     pairs = pairs_of(domain, data, seed)
     if not 0 <= number < len(pairs):
         raise ValueError(f"{domain} has no pair {number}; its pairs are 0 to {len(pairs) - 1}")
@@ -64,10 +64,11 @@ def walked(
     domain: str, number: int, engine: str, embedding: str, seed: int = 0, engines: Mapping[str, str] | None = None,
     values: Values = "fragments", method: str = "statefactory", data: str = "synthetic",
 ) -> PairWalkthrough:  # fmt: skip
-    """Let a predictor follow both trajectories of a pair. Raises as `pair_of`, and as an experiment does.
+    """Run a predictor on both trajectories of a pair.
 
-    values: of attributes, see `statefactory.extraction.extract`; Table 17 prints fragments. engines: as of an
-    experiment, who answers single operators instead; BadEngine for one that there is not. method: of `METHODS`.
+    values: of attributes, see `statefactory.extraction.extract`; Table 17 prints fragments. engines: operator -> engine
+    that replaces `engine` for it. method: a name in `METHODS`.
+    Raises as `pair_of` and as an experiment, and BadEngine for an unknown operator or engine.
     """
     pair, operators, title = pair_of(domain, number, data, seed), operators_of(method), METHODS[method].title
     backbone = connected(str(routed(engine, engines or {}, operators, title)))
@@ -78,14 +79,22 @@ def walked(
         if method in EXTRACTIONS:
             walks.append(walk(row, read_trace(predictor.result(memories)["trace"]), embedder_of(embedding)))
         else:
-            # Who extracts no state has none to match: the curve is drawn, and an empty goal.
+            # Without extracted states nothing is matched: the figure has the curve and an empty goal.
             nothing = ((),) * len(memories)
             rewards = predictor.scores(memories)
             flags = with_constant(predictor.flags(memories), rewards)
             walks.append(Walkthrough(row, Trace("raw", nothing, nothing), rewards, nothing, flags))
-    answering = backbone.engine.among(operators)
-    asked = [answering.evidence, answering.label] if operators else []
-    named_as = [title] if method != "statefactory" else []
-    doubts = told(walks[0].flags)
-    note = " · ".join([*asked, *named_as, f"{pair.positive.data} data", pair.task, *([doubts] if doubts else [])])
-    return PairWalkthrough(walks[0], walks[1].rewards, answering.evidence, note)
+    answering_engine = backbone.engine.among(operators)
+    answered_by = [answering_engine.evidence, answering_engine.label] if operators else []
+    method_title = [title] if method != "statefactory" else []
+    flag_summary = told(walks[0].flags)
+    note = " · ".join(
+        [
+            *answered_by,
+            *method_title,
+            f"{pair.positive.data} data",
+            pair.task,
+            *([flag_summary] if flag_summary else []),
+        ]
+    )
+    return PairWalkthrough(walks[0], walks[1].rewards, answering_engine.evidence, note)

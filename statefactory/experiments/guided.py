@@ -1,4 +1,4 @@
-"""ReAct with rewards on a world, as an experiment: the paper's three worlds, and every predictor that can guide it."""
+"""Experiments with reward-guided ReAct: the paper's three worlds, and every predictor that can guide it."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ SUCCESS = "success"
 PENALTY = 0.05  # lambda of Eq. 15, see `Lookahead`
 WorldModel = Literal["exact", "prompted"]
 Progress = Callable[[Actions], float]
-# What else may predict, beside `statefactory.predictors.METHODS`; none of them asks a model.
+# Predictors in addition to `statefactory.predictors.METHODS`; none of them asks a model.
 OWN = ("oracle", "random", "constant", "learned")
-ADAPTER = "all"  # the learned reward model: the one that was trained on all worlds
+ADAPTER = "all"  # the learned reward model that was trained on all domains
 
 
 def no_reward_model() -> str:
-    """Why the trained reward model cannot be played here; "" where it can."""
+    """Why the trained reward model cannot run on this machine; "" if it can."""
     if lacking := [name for name in ("torch", "transformers", "peft") if not find_spec(name)]:
         return f"a learned reward needs {', '.join(lacking)}; see the README"
     try:
@@ -57,11 +57,11 @@ def no_reward_model() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Guided(acting_worlds.Listing):
-    """ReAct on a world, as C.6.1 has it or with rewards. agent is ReAct in any case.
+    """ReAct on a world: plain as in C.6.1, or guided by rewards. `agent` is always ReAct.
 
-    reward: who predicts: of `statefactory.predictors.METHODS` or OWN; "" for plain ReAct. world_model: who foresees;
-    "exact" is privileged. penalty: lambda of Eq. 15. `settings` caps an episode's calls at twice its steps for each
-    question of a turn, unless it says otherwise.
+    reward: the predictor, from `statefactory.predictors.METHODS` or OWN; "" for plain ReAct. world_model: predicts
+    outcomes; "exact" uses the world itself and is privileged. penalty: lambda of Eq. 15. The cap on an episode's calls
+    is, unless `settings` has one, twice its steps times the questions per turn.
     """
 
     reward: str = ""
@@ -72,14 +72,14 @@ class Guided(acting_worlds.Listing):
     method: ClassVar[str] = "planning"
     metric: ClassVar[str] = SUCCESS
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents", "statefactory")
-    worlds_at_once: ClassVar[int] = 6  # of the pool: the candidates and the path itself, where a world is cheap
+    worlds_at_once: ClassVar[int] = 6  # in the pool: for the candidates and the path itself, since a world is cheap
 
     @abstractmethod
     def progress(self, task: Any, pool: Pool) -> Progress:
-        """The true progress after some actions, in [0, 1]; privileged."""
+        """A function from the actions so far to the true progress, in [0, 1]; privileged."""
 
     def judging(self) -> tuple[str, ...]:
-        """The operators of the predictor. Raises BadSetting for one that there is not."""
+        """The operators of the predictor. Raises BadSetting for an unknown predictor."""
         if self.reward in ("", *OWN):
             return ()
         if self.reward not in PREDICTORS:
@@ -87,24 +87,24 @@ class Guided(acting_worlds.Listing):
         return PREDICTORS[self.reward].operators
 
     def operators(self) -> tuple[str, ...]:
-        foreseen = (PREDICT,) if self.world_model == "prompted" else ()
-        return (CHOOSE, ACT, *self.judging(), *foreseen) if self.reward else (ACT,)
+        predicting = (PREDICT,) if self.world_model == "prompted" else ()
+        return (CHOOSE, ACT, *self.judging(), *predicting) if self.reward else (ACT,)
 
     def unplayable(self) -> str:
-        """See `Experiment.unplayable`: a judge needs a model, a learned reward what it was trained on."""
+        """See `Experiment.unplayable`: a judge needs a model, a learned reward its packages and backbone."""
         if self.judging() == JUDGING and self.who.of(JUDGING[0]).by_rules:
             return f"no rule judges progress: name a model, as in engines={{{JUDGING[0]!r}: 'local'}}"
         return no_reward_model() if self.reward == "learned" else ""
 
     def capped(self) -> Settings:
-        """The settings with the cap of calls: what twice as many turns as steps would take."""
-        most = K.get(self.package, FEWEST)
-        foreseen = most * (self.world_model == "prompted")
-        questions = 2 + (most + 1) * len(self.judging()) + foreseen if self.reward else 1
+        """The settings with a cap on calls: as many as twice the allowed steps would need."""
+        most_candidates = K.get(self.package, FEWEST)
+        predictions = most_candidates * (self.world_model == "prompted")
+        questions = 2 + (most_candidates + 1) * len(self.judging()) + predictions if self.reward else 1
         return replace(self.settings, calls=self.settings.calls or 2 * self.settings.steps * questions)
 
     def answering(self, task: str, environment: Environment) -> AbstractContextManager[None]:
-        """See `Acting.answering`; the oracle then answers the prompts that show rewards, too."""
+        """See `Acting.answering`; here the oracle also answers the prompts with rewards."""
         if not self.reward or self.who.of(ACT).name != ORACLE:
             return super().answering(task, environment)
         backbone, by_schema = connected(self.engine), self.capped().by_schema
@@ -118,10 +118,10 @@ class Guided(acting_worlds.Listing):
         return rewarded(environment, backbone, looking, self.begun(task), settings=self.capped(), watch=watch)
 
     def begun(self, task: str) -> Path:
-        """What a predictor is told before any action."""
-        given = self.named(task)
-        first = self.world().reset(given)
-        return Path(first.facts.get("goal", given.goal), first.text)
+        """The goal and the first observation, for the predictor."""
+        named_task = self.named(task)
+        first = self.world().reset(named_task)
+        return Path(first.facts.get("goal", named_task.goal), first.text)
 
     def looking(self, task: str, environment: Environment, backbone: Backbone) -> Lookahead[Any]:
         """The predictor with its world model. The pool's worlds stay open for the thread's next episode."""
@@ -132,7 +132,7 @@ class Guided(acting_worlds.Listing):
         return Lookahead(self.predictor(task, pool, backbone), model, self.penalty)
 
     def predictor(self, task: str, pool: Pool, backbone: Backbone) -> Predictor[Any]:
-        """What rates candidates. Raises what the oracle's planner raises, and MissingBackbone."""
+        """The predictor that rates candidates. Raises what the oracle's planner raises, and MissingBackbone."""
         match self.reward:
             case "oracle":
                 return Oracle(self.progress(self.named(task), pool))
@@ -146,14 +146,14 @@ class Guided(acting_worlds.Listing):
                 return PREDICTORS[name].make(backbone, PredictorSettings(INSTRUCTIONS.get(self.package, "")))
 
     def judged(self, episode: Episode) -> Judgement:
-        """Success: whether the full score was reached."""
+        """Judge success: 1 if the full score was reached, else 0."""
         judged = super().judged(episode)
         return judged._replace(score=float((judged.score or 0.0) >= 1))
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlocksWorld(Guided, acting_worlds.BlocksWorld):
-    """The oracle counts the steps of a shortest plan from where the blocks are."""
+    """BlocksWorld. The oracle counts the steps of a shortest plan from the current state."""
 
     def progress(self, task: Any, pool: Pool) -> Progress:
         from worlds.blocksworld.expert import state_after, steps_left
@@ -165,10 +165,10 @@ class BlocksWorld(Guided, acting_worlds.BlocksWorld):
 
 @dataclass(frozen=True, kw_only=True)
 class AlfWorld(Guided, acting_worlds.AlfWorld):
-    """The oracle counts the steps of a plan from the facts of the game."""
+    """ALFWorld. The oracle counts the steps of a plan that uses the facts of the game."""
 
     def progress(self, task: Any, pool: Pool) -> Progress:
-        """Raises NoSolution for a game that the planner cannot solve."""
+        """See `Guided.progress`. Raises NoSolution for a game that the planner cannot solve."""
         from worlds.alfworld.expert import steps_left
 
         at_first = steps_left(pool.world(()), task)
@@ -178,30 +178,30 @@ class AlfWorld(Guided, acting_worlds.AlfWorld):
         def reached(actions: Actions) -> float:
             if pool.at(actions).done:
                 return 1.0
-            left = steps_left(pool.world(actions), task)
-            return 0.0 if left is None else nearer(left, at_first)
+            needed = steps_left(pool.world(actions), task)
+            return 0.0 if needed is None else nearer(needed, at_first)
 
         return reached
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScienceWorld(Guided, acting_worlds.ScienceWorld):
-    """The oracle is the world's own score. No points are told: what a step is worth is the predictor's to say."""
+    """ScienceWorld. The oracle is the world's score, hidden from the agent: rating steps is the predictor's job."""
 
     settings: Settings = Settings(steps=50)
     lengths: tuple[str, ...] = ("short",)
     points: bool = False
 
-    worlds_at_once: ClassVar[int] = 2  # each is a Java process, and to replay takes it most of a second
+    worlds_at_once: ClassVar[int] = 2  # each is a Java process, in which a replay takes most of a second
 
     def progress(self, task: Any, pool: Pool) -> Progress:
         return lambda actions: pool.at(actions).score
 
 
 def nearer(left: int, at_first: int) -> float:
-    """The progress of somebody who is `left` steps from the goal, and was `at_first`: 1 there, a half at the beginning.
+    """Progress from the steps still needed: 1 at the goal, 0.5 at s_0, and 0 at twice that distance or more.
 
-    Not 0 at the beginning, so that leading away from it is seen, too; 0 at twice the distance and further.
+    left: steps needed now. at_first: steps needed at s_0. s_0 has 0.5 so that moves away from the goal are visible.
     """
     if at_first == 0:
         return 1.0 if left == 0 else 0.0

@@ -1,9 +1,9 @@
-"""Reward hacking: the highest scores that a predictor gives in states that are no nearer to the goal than the start.
+"""Reward hacking: a predictor's highest scores in states that are no closer to the goal than s_0.
 
-True progress is 1 minus the share of steps that a planner still needs: 0 at s_0, below 0 where more are needed. So
-exploring, and undoing an earlier step, are no progress. There are three ways: a random walk among the valid actions,
-always the action with the highest reward of Eq. 15, and one action repeated. They expose rewards that are anchored to
-the wrong object.
+True progress is 1 - (steps that a planner still needs) / (steps needed at s_0): 0 at s_0, negative where more are
+needed. So exploring and undoing are no progress. Such states are searched in three ways: random walks among valid
+actions, always taking the action with the highest reward of Eq. 15, and repeating one action. They expose rewards that
+are anchored to the wrong object.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ RANDOM: Way = "random search"
 GREEDY: Way = "greedy on the reward"
 REPEATED: Way = "repeated action"
 WAYS = (RANDOM, GREEDY, REPEATED)
-Progress = Callable[[tuple[str, ...]], float]  # the true progress after actions; s_0 has 0, and worse is below 0
+Progress = Callable[
+    [tuple[str, ...]], float
+]  # actions -> true progress: 0 at s_0, negative where more steps are needed
 
 
 class VisitedState(NamedTuple):
-    """A state, by the actions that lead to it, and the predictor's score there."""
+    """A state, given by the actions that lead to it, and the predictor's score there."""
 
     way: Way
     actions: tuple[str, ...]
@@ -47,10 +49,10 @@ class VisitedState(NamedTuple):
 
 @dataclass(frozen=True)
 class Hacker(Generic[M]):
-    """The ways to a high score, on one task.
+    """Searches for high scores on one task.
 
-    lookahead: the predictor, with the world itself as its world model. pool: of that world. steps: at most, of a path.
-    walks: of the random search. actions: of those that are valid in a state, how many are tried at most, drawn by the
+    lookahead: the predictor, with the world itself as world model. pool: copies of that world. steps: maximum length of
+    a path. walks: number of random walks. actions: maximum number of valid actions tried per state, sampled by the
     seed. Methods raise what the predictor and the worlds raise.
     """
 
@@ -64,26 +66,26 @@ class Hacker(Generic[M]):
     seed: int = 0
 
     def all(self) -> Iterator[VisitedState]:
-        """What the three ways come across, whether or not something of the task is done there; see `cheapest`."""
+        """All states visited in the three ways, with or without progress; `cheapest` filters them."""
         yield from self.random()
         yield from self.greedy()
         yield from self.repeated()
 
     def random(self) -> Iterator[VisitedState]:
-        """Uniform choices among the valid actions."""
+        """States visited by random walks, uniform among the valid actions."""
         random = Random(f"hack {self.seed}")
 
         def walk() -> Iterator[str]:
-            taken: tuple[str, ...] = ()
-            while valid := self.pool.valid_actions(taken):
-                taken = (*taken, random.choice(valid))
-                yield taken[-1]
+            path: tuple[str, ...] = ()
+            while valid := self.pool.valid_actions(path):
+                path = (*path, random.choice(valid))
+                yield path[-1]
 
         for _ in range(self.walks):
             yield from self._along(RANDOM, walk())
 
     def greedy(self) -> Iterator[VisitedState]:
-        """The highest reward among the actions that lead to no progress; the first of those that share it."""
+        """States visited by always taking the (first) action with the highest reward of those without progress."""
         path = self._start()
         memory, random = self.lookahead.start(path), Random(f"hack {self.seed}")
         for _ in range(self.steps):
@@ -92,41 +94,41 @@ class Hacker(Generic[M]):
                 VisitedState(GREEDY, (*path.actions, candidate.action), candidate.score) for candidate in candidates
             )
             ranked = sorted(zip(candidates, memories, strict=True), key=lambda pair: -pair[0].reward)
-            going = (
+            allowed = (
                 pair for pair in ranked
                 if not pair[0].outcome.done and self.progress((*path.actions, pair[0].action)) <= 0
             )  # fmt: skip
-            if (best := next(going, None)) is None:
+            if (best := next(allowed, None)) is None:
                 return
             memory, path = best[1], path.then(best[0].action, best[0].outcome.observation)
 
     def repeated(self) -> Iterator[VisitedState]:
-        """Each action that is valid at first, over and over."""
+        """States visited by repeating each action that is valid at s_0."""
         for action in self._some((), Random(f"hack {self.seed}")):
             yield from self._along(REPEATED, [action] * self.steps)
 
     def along(self, actions: Iterable[str]) -> list[float]:
-        """The scores on a path, s_0's first; it ends with the episode or after so many actions as there are."""
+        """The scores on a path, from s_0 on, until the episode ends or all actions are taken."""
         return [score for _, score in self._scored(actions, None)]
 
     def _along(self, way: Way, actions: Iterable[str]) -> Iterator[VisitedState]:
-        for taken, score in self._scored(actions, self.steps):
-            if taken:
-                yield VisitedState(way, taken, score)
+        for path, score in self._scored(actions, self.steps):
+            if path:
+                yield VisitedState(way, path, score)
 
     def _scored(self, actions: Iterable[str], most: int | None) -> list[tuple[tuple[str, ...], float]]:
         path = self._start()
-        memories, taken = [self.lookahead.start(path)], [path.actions]
+        memories, paths = [self.lookahead.start(path)], [path.actions]
         for action in actions:
             if len(path.steps) == most:
                 break
             step = self.pool.at((*path.actions, action))
             memories.append(self.lookahead.predictor.advance(memories[-1], action, step.text))
             path = path.then(action, step.text)
-            taken.append(path.actions)
+            paths.append(path.actions)
             if step.done:
                 break
-        return list(zip(taken, self.lookahead.predictor.scores(memories).tolist(), strict=True))
+        return list(zip(paths, self.lookahead.predictor.scores(memories).tolist(), strict=True))
 
     def _start(self) -> Path:
         return Path(self.goal, self.pool.at(()).text)
@@ -137,9 +139,9 @@ class Hacker(Generic[M]):
 
 
 def cheapest(tried: Iterable[VisitedState], progress: Progress) -> VisitedState | None:
-    """The highest score in a state without progress; of those that share it, the one with the fewest actions.
+    """The state with the highest score among those without progress, in ties with the fewest actions; else None.
 
-    None where there is no such state. The progress of no more states than are needed is asked for: a planner may be.
+    Computes progress, which may need a planner, for as few states as possible.
     """
     ranked = sorted(tried, key=lambda state: (-round(state.score, 9), len(state.actions)))
     return next((state for state in ranked if progress(state.actions) <= 0), None)
@@ -147,10 +149,10 @@ def cheapest(tried: Iterable[VisitedState], progress: Progress) -> VisitedState 
 
 @dataclass(frozen=True, kw_only=True)
 class Hacking(PredictorExperiment):
-    """One predictor in one world.
+    """Reward hacking of one predictor in one world.
 
-    steps, walks, actions: the effort, as for `statefactory.experiments.hacking.Hacker`. seed: of synthetic data and of
-    what is tried.
+    steps, walks, actions: the search's budget, see `statefactory.experiments.hacking.Hacker`. seed: of synthetic data
+    and of the search.
     """
 
     steps: int = 10
@@ -160,7 +162,7 @@ class Hacking(PredictorExperiment):
     method: ClassVar[str] = "reward-hacking"
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """The scores at s_0 and at the expert's end, and each way's best with its actions and their true progress."""
+        """Scores at s_0 and after the expert's plan, and per way the best state with its actions and true progress."""
         actor = self.actor
         named, plan = actor.named(task), tuple(actor.solution(task))
         pool = of_thread(("hacking", self.world, self.data, self.seed), lambda: Pool(actor.opened, None)).on(named)
@@ -179,54 +181,54 @@ class Hacking(PredictorExperiment):
 
 
 def frame(run: Results) -> pd.DataFrame:
-    """A row a predictor and world: the highest score found without progress, and the cheapest way to it.
+    """One row per predictor and world: the highest scores without progress, and the worst example.
 
-    start, solved: the score at s_0 and at the expert's end; reached: the highest without progress; each a mean over
-    tasks. share: (reached - start) / (solved - start), NaN where solving does not raise the score; 1 or more means that
+    Means over tasks: start, score at s_0; solved, score at the end of the expert's plan; reached, highest score without
+    progress. share: (reached - start) / (solved - start), NaN if solving does not raise the score; 1 or more means that
     idling pays as much as solving. as good: percent of tasks in which a state without progress scores as high as the
     solved one. way, steps, actions, score, progress: of the task in which the score rose most.
     """
-    lines = []
+    rows = []
     for world, predictor in run.parts:
-        played = _played(run, world, predictor)
-        tasks = [task | _best(task["ways"]) for task in played if task["ways"]]
+        results = _played(run, world, predictor)
+        tasks = [task | _best(task["ways"]) for task in results if task["ways"]]
         if not tasks:
             continue
         start, solved, reached = (mean(task[name] for task in tasks) for name in ("start", "solved", "score"))
         worst = max(tasks, key=lambda task: task["score"] - task["start"])
         as_good = mean(task["score"] >= task["solved"] - 1e-9 for task in tasks)
-        lines.append({
+        rows.append({
             "world": title(world), "predictor": run.setup.part(world, predictor).how.title, "tasks": len(tasks),
             "start": start, "solved": solved, "reached": reached,
             "share": (reached - start) / (solved - start) if solved > start else float("nan"),
             "as good": 100 * as_good, "way": worst["way"], "steps": len(worst["actions"]), "score": worst["score"],
             "progress": worst["progress"], "actions": "; ".join(_with_counts(worst["actions"])),
-            "states": sum(task["states"] for task in played),
+            "states": sum(task["states"] for task in results),
             "backbone": answering(run, world, predictor) or EMPTY, "evidence": evidence(run, world, predictor),
         })  # fmt: skip
-    return pd.DataFrame(lines)
+    return pd.DataFrame(rows)
 
 
 def by_way(run: Results) -> pd.DataFrame:
-    """What each way reaches alone: the mean over tasks of its highest score without progress."""
-    lines = []
+    """One row per predictor and world, with each way's highest score without progress, as a mean over tasks."""
+    rows = []
     for world, predictor in run.parts:
-        played = _played(run, world, predictor)
-        line = {"world": title(world), "predictor": run.setup.part(world, predictor).how.title, "tasks": len(played)}
+        results = _played(run, world, predictor)
+        row = {"world": title(world), "predictor": run.setup.part(world, predictor).how.title, "tasks": len(results)}
         for way in WAYS:
-            scores = [task["ways"][way]["score"] for task in played if way in task["ways"]]
-            line[way] = mean(scores) if scores else float("nan")
-        lines.append(line | {"evidence": evidence(run, world, predictor)})
-    return pd.DataFrame(lines)
+            scores = [task["ways"][way]["score"] for task in results if way in task["ways"]]
+            row[way] = mean(scores) if scores else float("nan")
+        rows.append(row | {"evidence": evidence(run, world, predictor)})
+    return pd.DataFrame(rows)
 
 
 def progress_in(actor: Guided, task: Any, pool: Pool) -> Progress:
-    """The true progress on a task, as the head of this file has it.
+    """The true progress on a task, as defined at the top of this module.
 
     Raises NoSolution for a game that the planner cannot solve.
     """
     reached = actor.progress(task, pool)
-    start = reached(())  # a half, so that leading away is seen
+    start = reached(())  # may be above 0, so that moves away from the goal are visible
     return lambda actions: (reached(actions) - start) / (1 - start)
 
 
@@ -235,12 +237,12 @@ def _played(run: Results, world: str, predictor: str) -> list[dict[str, Any]]:
 
 
 def _best(ways: Mapping[str, Any]) -> dict[str, Any]:
-    """The way with the highest score, and the fewest actions to it; of equal ones the first of WAYS."""
+    """The way with the highest score, in ties with the fewest actions, then the first in WAYS."""
     way = max((way for way in WAYS if way in ways), key=lambda way: (ways[way]["score"], -len(ways[way]["actions"])))
     return {"way": way, **ways[way]}
 
 
 def _with_counts(actions: Sequence[str]) -> list[str]:
-    """The same action again and again, once with how often it is taken."""
+    """Collapse runs of the same action, such as "look × 3"."""
     counts = [(action, len(list(run))) for action, run in groupby(actions)]
     return [action if count == 1 else f"{action} × {count}" for action, count in counts]

@@ -1,7 +1,7 @@
-"""A predictor on the pairs of one domain: what it predicts for both trajectories, and the EPIC distance to the truth.
+"""A predictor on the pairs of one domain: predictions for both trajectories, and their EPIC distance to the truth.
 
-An episode is a pair. Of StateFactory it keeps the extracted states and goals, so that another embedding, convention or
-goal is scored without asking a model again.
+An episode is a pair. For StateFactory it stores the extracted states and goals, so that other embeddings, conventions
+or goals can be scored without asking a model again.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from statefactory.state import Level, Values
 from statefactory.trust import Flags, of_states
 from statefactory.walkthrough import timeline
 
-# Part of each prompt of a world. The official program has such a text for WebShop alone. In our own words: what it says
-# of the shop and of the goal, which it wants to hold the purchased product and the confirmation page; and what it does
-# not say, that pages repeat the task.
+# Part of each prompt of a world. The official program has such a text only for WebShop. Ours says in our own words what
+# it says about the shop and the goal, which must include the purchased product and the confirmation page. We add that
+# pages repeat the task.
 INSTRUCTIONS = {
     "webshop": "The world is the web site of a shop: an agent searches, opens a product among the results, chooses "
     "options such as size and color, and buys it. An observation is the text of a page; [button] stands before "
@@ -48,7 +48,7 @@ INSTRUCTIONS = {
     "becomes more exact with what the agent finds."
 }
 
-JUDGING = ("judge",)  # the operators of a judge, and of an extraction; at its raw level it asks none of them
+JUDGING = ("judge",)  # operators of a judge; the next line has those of an extraction, which the raw level does not ask
 EXTRACTING = ("perceive", "refine", "interpret")
 EXTRACTIONS: dict[str, tuple[str, Level]] = {
     "statefactory": ("StateFactory", "object_attribute"),
@@ -69,7 +69,7 @@ def _extracting(level: Level, backbone: Backbone, settings: PredictorSettings) -
 
 
 def _judging(mode: Mode, backbone: Backbone, settings: PredictorSettings) -> Judge:
-    return Judge(backbone, mode)  # its prompt has no place for an instruction (Table 8)
+    return Judge(backbone, mode)  # its prompt has no field for an instruction (Table 8)
 
 
 for _name, (_title, _level) in EXTRACTIONS.items():
@@ -82,10 +82,10 @@ for _name, (_title, _mode) in MODES.items():
 class PredictionExperiment(Experiment):
     """One predictor on some pairs of a domain of the benchmark.
 
-    values, reasoning: see `statefactory.extraction.Extractor`. limit: how many pairs, 0 for all. shortest: take the
-    shortest pairs, else pairs spread evenly over the tasks. seed: of the benchmark and of noise.
-    held_out: pairs of tasks that no rule was written on (`statefactory.benchmark.other_tasks`). data: also "published",
-    the authors' own trajectories, where they are here.
+    values, reasoning: see `statefactory.extraction.Extractor`. limit: number of pairs, 0 for all. shortest: take the
+    shortest pairs instead of pairs spread evenly over the tasks. seed: of the benchmark and of noise. held_out: use
+    pairs of tasks that no rule was written on (`statefactory.benchmark.other_tasks`). data: may also be "published",
+    the authors' own trajectories, if they are on this machine.
     """
 
     domain: str = "alfworld"
@@ -110,58 +110,58 @@ class PredictionExperiment(Experiment):
         return replace(self, data=named(self.domain).resolve(self.data))
 
     def unplayable(self) -> str:
-        """Rules do not judge; and TextWorld's pairs need its compiler, which does not run everywhere."""
-        answering = engines.with_others(self.engine, self.engines)
-        if self.operators() == JUDGING and answering.of(*JUDGING).kind == "rules":
+        """See `Experiment.unplayable`: rules cannot judge, and TextWorld's compiler does not run on every machine."""
+        engine = engines.with_others(self.engine, self.engines)
+        if self.operators() == JUDGING and engine.of(*JUDGING).kind == "rules":
             return "rules do not judge; name a model as engine"
         if self.data != "auto" and not _pairs(self.domain, self.data, self.seed, self.held_out):
             return "its pairs cannot be built on this machine"
         return ""
 
     def inputs(self) -> dict[str, str]:
-        """The version of a predictor of the reader's own, whose code is no part of the code that a run is known by."""
+        """The version of a user's own predictor, since its code is not part of the code hash of a run."""
         return {"predictor": self.predictor.version} if self.predictor.version != "1" else {}
 
     def pairs(self) -> list[Pair]:
-        """The chosen pairs; those that come first are played first."""
+        """The selected pairs, in the order in which they are played."""
         pairs = [*_pairs(self.domain, self.decided().data, self.seed, self.held_out).values()]
         if self.shortest:
             return sorted(pairs, key=lambda pair: (len(pair.shaped), pair.task))[: self.limit or None]
         return spread(pairs, self.limit)
 
     def pair(self, task: str) -> Pair:
-        """A pair by its task."""
+        """Look up a pair by its task."""
         return _pairs(self.domain, self.decided().data, self.seed, self.held_out)[task]
 
     def tasks(self) -> list[str]:
         return [pair.task for pair in self.pairs()]
 
     def calls(self, task: str) -> dict[str, int]:
-        """One of each operator a step."""
+        """Calls per operator: one per step."""
         return dict.fromkeys(self.operators(), len(self.pair(task).shaped))
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """What the predictor keeps of each trajectory: rewards, or what was extracted along it.
+        """The predictor's result for each trajectory: rewards, or the extracted trace.
 
-        malformed: answers that could not be read.
+        malformed: number of answers that could not be parsed.
         """
         settings = PredictorSettings(INSTRUCTIONS.get(self.domain, ""), self.values, self.reasoning)
         predictor = self.predictor.make(ledger, settings)
         trajectories = []
         for row in self.pair(task).rows:
             memories = predictor.follow(row.goal_description, row.actions, row.observations)
-            # The published trajectories have no first observation, and nor do those that a predictor is scored on.
+            # Without s_0: the published trajectories have no initial observation, so no predictor gets one.
             trajectories.append(predictor.result(memories[1:]))
         malformed = sum(trajectory["malformed"] for trajectory in trajectories)
         return {"trajectories": trajectories, "malformed": malformed}
 
     def judged(self, episode: Episode) -> Judgement:
-        """The pair's EPIC distance, as Table 1 has it: smaller is closer."""
+        """Judge the pair by its EPIC distance, as in Table 1; smaller is better."""
         (score,) = self.scores({episode.task: episode})
         return Judgement(score.value, super().judged(episode).reason)
 
     def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
-        """The distance of each pair, all embedded in one batch. Domains count alike."""
+        """The EPIC distance of each pair, embedded in one batch. A domain is a stratum: domains have equal weight."""
         distances = scoring.distances([self.prediction(episode) for episode in episodes.values()])
         return [
             Score(task, float(distance), stratum=self.domain)
@@ -169,42 +169,47 @@ class PredictionExperiment(Experiment):
         ]
 
     def prediction(self, episode: Episode) -> Prediction:
-        """What an episode kept, to be scored. One that failed predicts nothing: rewards of 0, and it is counted."""
+        """The stored prediction of an episode, ready for scoring. A failed episode counts with rewards of 0."""
         pair = self.pair(episode.task)
         if episode.failed:
             return Prediction(pair, rewards=[0.0] * len(pair.shaped))
-        kept = episode.result["trajectories"]
-        if "trace" in kept[0]:
-            return Prediction(pair, traces=tuple(read_trace(trajectory["trace"]) for trajectory in kept))
-        rewards = [reward for trajectory in kept for reward in trajectory["rewards"]]
-        return Prediction(pair, (), rewards, tuple(step for trajectory in kept for step in flags_of(trajectory)))
+        trajectories = episode.result["trajectories"]
+        if "trace" in trajectories[0]:
+            return Prediction(pair, traces=tuple(read_trace(trajectory["trace"]) for trajectory in trajectories))
+        rewards = [reward for trajectory in trajectories for reward in trajectory["rewards"]]
+        return Prediction(
+            pair, (), rewards, tuple(step for trajectory in trajectories for step in flags_of(trajectory))
+        )
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
-        """Both trajectories, with what was extracted or predicted at each step."""
+        """Both trajectories with the extracted states or predicted rewards at each step."""
         if episode.failed:
             return super().timeline(episode, exchanges)
-        pair, left = self.pair(episode.task), list(exchanges)
-        calls = len(left) // max(1, len(pair.shaped))
+        pair, remaining = self.pair(episode.task), list(exchanges)
+        calls = len(remaining) // max(1, len(pair.shaped))
         steps: list[Step] = []
-        for row, kept in zip(pair.rows, episode.result["trajectories"], strict=True):
-            asked, left = left[: calls * len(row.trajectory)], left[calls * len(row.trajectory) :]
-            trace = read_trace(kept["trace"]) if "trace" in kept else None
-            # Of what is embedded nothing is known here.
-            flags = of_states(trace.goals, trace.states, trace.unread) if trace else flags_of(kept)
+        for row, result in zip(pair.rows, episode.result["trajectories"], strict=True):
+            row_exchanges, remaining = (
+                remaining[: calls * len(row.trajectory)],
+                remaining[calls * len(row.trajectory) :],
+            )
+            trace = read_trace(result["trace"]) if "trace" in result else None
+            # Without flags for truncated texts: nothing is embedded here.
+            flags = of_states(trace.goals, trace.states, trace.unread) if trace else flags_of(result)
             steps += [
                 Step(title=f"the {row.kind} trajectory"),
-                *timeline(row, trace, kept.get("rewards"), asked, calls, flags).steps,
+                *timeline(row, trace, result.get("rewards"), row_exchanges, calls, flags).steps,
             ]
         return Timeline(title=episode.task, task=pair.positive.goal_description, steps=tuple(steps))
 
 
 @dataclass(frozen=True)
 class PredictionResults(experiment.Results[PredictionExperiment]):
-    """What a predictor predicted for the pairs of a domain."""
+    """A predictor's predictions for the pairs of a domain."""
 
     @cached_property
     def predictions(self) -> list[Prediction]:
-        """Of the pairs that were played, those that failed among them."""
+        """Predictions of all played pairs, including failed ones."""
         return [self.setup.prediction(episode) for episode in self.episodes.values()]
 
     @cached_property
@@ -212,7 +217,7 @@ class PredictionResults(experiment.Results[PredictionExperiment]):
         return {}
 
     def rewards(self, how: Scoring = STANDARD) -> list[np.ndarray]:
-        """The rewards of each pair, as `scoring.rewards` gives them."""
+        """The rewards of each pair, see `scoring.rewards`. Cached per scoring."""
         if how not in self._rewards:
             self._rewards[how] = scoring.rewards(self.predictions, how)
         return self._rewards[how]
@@ -222,32 +227,32 @@ class PredictionResults(experiment.Results[PredictionExperiment]):
         return scoring.distances_from(self.predictions, self.rewards(how))
 
     def write_official(self, folder: Path | str, how: Scoring = STANDARD) -> list[Path]:
-        """Write each trajectory's rewards, states and goals as the official program does; returns the files.
+        """Write each trajectory's rewards, states and goals in the official program's format; returns the files.
 
-        Its scorer reads them: `get_distance.py --data_dir <folder>/complete`.
+        The official scorer reads them: `get_distance.py --data_dir <folder>/complete`.
         """
         written = []
         for prediction, rewards in zip(self.predictions, self.rewards(how), strict=True):
             rows = prediction.pair.rows
             ends = np.cumsum([len(row.trajectory) for row in rows])[:-1]
             traces: Sequence[Trace | None] = prediction.traces or (None,) * len(rows)
-            for row, trace, own in zip(rows, traces, np.split(rewards, ends), strict=True):
+            for row, trace, row_rewards in zip(rows, traces, np.split(rewards, ends), strict=True):
                 states, goals = (trace.states, trace.goals) if trace else ((), ())
-                written.append(write_output(Path(folder), row, own.tolist(), states, goals, self.backbone))
+                written.append(write_output(Path(folder), row, row_rewards.tolist(), states, goals, self.backbone))
         return written
 
     def flags(self, how: Scoring = STANDARD) -> list[Flags]:
-        """The flags of each pair's rewards, one set a step."""
+        """The flags of each pair's rewards, one set per step."""
         return scoring.flags(self.predictions, self.rewards(how), how)
 
 
 def flags_of(kept: Mapping[str, Any]) -> Flags:
-    """The flags that a predictor kept beside its rewards, which has none where there were none (`Predictor.result`)."""
+    """The stored flags of a predictor's rewards, one set per step; empty sets without any (`Predictor.result`)."""
     return tuple(map(frozenset, kept.get("flags", [[]] * len(kept["rewards"]))))
 
 
 @cache
 def _pairs(domain: str, data: str, seed: int, held_out: bool) -> dict[str, Pair]:
-    """Task -> pair, sorted by task; none where they cannot be built on this machine."""
+    """Task -> pair, sorted by task; empty if the domain cannot be built on this machine."""
     built = build_all(data, seed, domains=(domain,), held_out=held_out)
     return {pair.task: pair for domain_build in built.values() for pair in domain_build.pairs()}

@@ -1,6 +1,6 @@
 """Table 1's trained rows, Tables 6 and 7: analyses of the stored predictions in `data/reward_models`.
 
-Nothing here loads a model. Predictions are on official benchmark pairs, whatever data a notebook runs on.
+Only `train_one` loads a model. The predictions are on official benchmark pairs, whatever data a notebook runs on.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ NAMES = {LORA: "Supervised RM", RIDGE: "Ridge on embeddings"}
 CONTROLS = [(MONOTONIC, ""), *((LORA, goal) for goal in (OWN, NO_GOAL, ANOTHER)), (RIDGE, OWN), (RIDGE, ANOTHER),
             (RIDGE_BLIND, OWN), (RIDGE_COUNTS, OWN)]  # fmt: skip
 SOURCE = "kept predictions, official data"
-# A training with each domain that it has seen.
+# (Training, test domain) for each domain that the training includes.
 AT_HOME = [*((domain, domain) for domain in DOMAINS), *((ALL, domain) for domain in DOMAINS)]
-# How much a model errs more on what it was not trained on. The paper's 138 % has no formula; these are the readings.
-# m: shape (trainings, domains, ...), a training of one domain at its domain's place.
+# Relative increase of the error on domains without training. The paper gives no formula for its 138 %; these are
+# possible readings. m: shape (trainings, domains, ...); the training on a domain has the domain's index.
 INCREASES: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "each test domain: the four others' models over its own": lambda m: _off(m, 0) / _own(m) - 1,
     "each model: the four other domains over its own": lambda m: _off(m, 1) / _own(m) - 1,
@@ -74,9 +74,9 @@ INCREASES: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 
 @cache
 def predictions(folder: Path = SHIPPED) -> pd.DataFrame:
-    """All stored predictions, a row a step; the columns are in `docs/rewards.md`.
+    """All stored predictions, one row per step; `docs/rewards.md` describes the columns.
 
-    Raises MissingData without predictions, DamagedFile.
+    Raises MissingData if there are none, DamagedFile.
     """
     paths = sorted(folder.rglob(FILE))
     if not paths:
@@ -86,7 +86,9 @@ def predictions(folder: Path = SHIPPED) -> pd.DataFrame:
 
 @cache
 def kept(folder: Path = SHIPPED) -> pd.DataFrame:
-    """EPIC distances of all stored predictions, a row a pair: columns model, trained_on, shown, domain, task, distance.
+    """EPIC distances of all stored predictions, one row per pair.
+
+    Columns: model, trained_on, shown, domain, task, distance.
 
     Raises as `predictions`.
     """
@@ -94,7 +96,7 @@ def kept(folder: Path = SHIPPED) -> pd.DataFrame:
 
 
 def table1(distances: pd.DataFrame, models: Sequence[str] = (LORA,)) -> pd.DataFrame:
-    """The results table of models with the task's own goal: a method for each training."""
+    """The results table of models with the task's own goal. Each training is a method."""
     rows = []
     for model in models:
         backbone = backbone_of() if model == LORA else DEFAULT
@@ -105,7 +107,7 @@ def table1(distances: pd.DataFrame, models: Sequence[str] = (LORA,)) -> pd.DataF
 
 
 def by_domain(distances: pd.DataFrame, model: str, trained_on: str, goal: str = OWN) -> dict[str, np.ndarray]:
-    """Domain -> the distances of a model's pairs, by task; empty for a model without predictions."""
+    """Domain -> a model's distances, sorted by task; empty for a model without predictions."""
     chosen = distances[
         (distances["model"] == model) & (distances["trained_on"] == trained_on) & (distances["shown"] == goal)
     ]
@@ -114,7 +116,7 @@ def by_domain(distances: pd.DataFrame, model: str, trained_on: str, goal: str = 
 
 
 def table1_published() -> pd.DataFrame:
-    """The paper's six supervised rows, and its monotonic baseline."""
+    """The paper's six supervised rows and its monotonic baseline."""
     rows = tables.published("Table 1", "statefactory")
     ours = rows["method"].str.startswith((NAMES[LORA], "Monotonic"))
     return rows[ours].sort_values("method", key=lambda method: method == "Monotonic", kind="stable")
@@ -126,100 +128,105 @@ def monotonic(distances: pd.DataFrame) -> pd.DataFrame:
 
 
 def controls(distances: pd.DataFrame) -> pd.DataFrame:
-    """Each model in its training domain, with the task's own goal and with its controls.
+    """Distances of each model in its training domains, with the task's own goal and with controls.
 
-    minus_own: the paired difference to LoRA's model of the same training with the own goal, with its interval.
+    minus_own: paired difference to the LoRA model of the same training with the own goal, with interval.
     """
-    lines = []
+    rows = []
     for trained_on, domain in AT_HOME:
         reference = by_domain(distances, LORA, trained_on).get(domain)
         for model, goal in CONTROLS if reference is not None else ():
             values = by_domain(distances, model, trained_on if model != MONOTONIC else "", goal).get(domain)
             if values is not None:
-                lines.append({
+                rows.append({
                     "domain": domain, "trained_on": trained_on, "model": model, "shown": goal, "n": len(values),
                     **_mean("value", values, "ci"), **_mean("minus_own", values - reference, "minus"),
                 })  # fmt: skip
-    return _measured(lines)
+    return _measured(rows)
 
 
 def goal_reading(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE)) -> pd.DataFrame:
-    """How much a model's distance grows, pair by pair, with another task's goal or none, in its training domain.
+    """Paired increase of a model's distance, in its training domains, with another task's goal or without a goal.
 
-    The differences have intervals, and are empty for controls that were not run. reads: whether the interval of
-    another goal is above 0.
+    The increases have intervals, and are NaN for controls that were not run. reads: whether the interval for another
+    goal is above 0.
     """
-    lines = []
+    rows = []
     for model in models:
         for trained_on, domain in AT_HOME:
             goals = (OWN, ANOTHER, NO_GOAL)
-            own, another, none = (by_domain(distances, model, trained_on, goal).get(domain) for goal in goals)
-            if own is not None and another is not None:
-                worse = _mean("another goal", another - own, "another")
-                lines.append({
-                    "model": model, "trained_on": trained_on, "domain": domain, "n": len(own), **worse,
-                    **_mean("no goal", None if none is None else none - own, "no_goal"),
-                    "reads": worse["another_low"] > 0,
+            own_goal, another_goal, no_goal = (
+                by_domain(distances, model, trained_on, goal).get(domain) for goal in goals
+            )
+            if own_goal is not None and another_goal is not None:
+                increase = _mean("another goal", another_goal - own_goal, "another")
+                rows.append({
+                    "model": model, "trained_on": trained_on, "domain": domain, "n": len(own_goal), **increase,
+                    **_mean("no goal", None if no_goal is None else no_goal - own_goal, "no_goal"),
+                    "reads": increase["another_low"] > 0,
                 })  # fmt: skip
-    return _measured(lines)
+    return _measured(rows)
 
 
 def rewards_alike(predictions: pd.DataFrame) -> pd.DataFrame:
-    """How alike the rewards with another task's goal and with the own goal are, over all steps of all pairs.
+    """Similarity of the rewards with another task's goal and with the own goal, over all steps of all pairs.
 
-    correlation: Pearson's. change: the mean absolute difference.
+    correlation: Pearson's. change: mean absolute difference.
     """
-    both = predictions[predictions["shown"].isin([OWN, ANOTHER])].pivot(
+    paired = predictions[predictions["shown"].isin([OWN, ANOTHER])].pivot(
         index=["model", "trained_on", "domain", "task", "kind", "step"], columns="shown", values="reward"
     )
     return _measured([
-        {"model": model, "trained_on": trained_on, "domain": domain, "steps": len(part),
-         "correlation": part[OWN].corr(part[ANOTHER]), "change": (part[OWN] - part[ANOTHER]).abs().mean()}
-        for (model, trained_on, domain), part in both.dropna().groupby(["model", "trained_on", "domain"])
+        {"model": model, "trained_on": trained_on, "domain": domain, "steps": len(group),
+         "correlation": group[OWN].corr(group[ANOTHER]), "change": (group[OWN] - group[ANOTHER]).abs().mean()}
+        for (model, trained_on, domain), group in paired.dropna().groupby(["model", "trained_on", "domain"])
         if trained_on in (domain, ALL)
     ])  # fmt: skip
 
 
 def out_of_domain(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE)) -> pd.DataFrame:
-    """Models of one domain against the monotonic baseline, in the four other domains.
+    """Models of one domain compared with the monotonic baseline in the four other domains.
 
-    cells: pairs of training and domain. farther, nearer, not told apart: cells by the 95 % interval of the paired
-    differences to the baseline. n: pairs in a cell.
+    cells: combinations of training and test domain. farther, nearer, not told apart: numbers of cells by the 95 %
+    interval of the paired differences to the baseline. n: smallest number of pairs in a cell.
     """
-    baseline, lines = by_domain(distances, MONOTONIC, "", ""), []
+    baseline, rows = by_domain(distances, MONOTONIC, "", ""), []
     for model in models:
         trainings = {trained_on: by_domain(distances, model, trained_on) for trained_on in DOMAINS}
-        more = [bootstrap_mean(values - baseline[domain]) for trained_on, by_test_domain in trainings.items()
+        differences = [bootstrap_mean(values - baseline[domain]) for trained_on, by_test_domain in trainings.items()
                 for domain, values in by_test_domain.items() if domain != trained_on]  # fmt: skip
-        farther, nearer = sum(interval.low > 0 for interval in more), sum(interval.high < 0 for interval in more)
+        farther, nearer = (
+            sum(interval.low > 0 for interval in differences),
+            sum(interval.high < 0 for interval in differences),
+        )
         pairs = min(map(len, baseline.values()))
-        lines.append({"model": model, "cells": len(more), "farther": farther, "nearer": nearer,
-                      "not told apart": len(more) - farther - nearer, "n": pairs})  # fmt: skip
-    return _measured(lines)
+        rows.append({"model": model, "cells": len(differences), "farther": farther, "nearer": nearer,
+                      "not told apart": len(differences) - farther - nearer, "n": pairs})  # fmt: skip
+    return _measured(rows)
 
 
 def ablations(distances: pd.DataFrame) -> pd.DataFrame:
-    """How much the distance of a changed training exceeds the preset's, on the same pairs of their training domain.
+    """Paired differences between trainings with a changed recipe and the preset's, in their training domain.
 
-    difference: mean of the second minus mean of the first, with its interval.
+    difference: mean distance of the second (changed) minus the first (preset), with interval.
     """
-    lines = []
+    rows = []
     for model in distances["model"][distances["model"].str.startswith(f"{LORA}, ")].unique():
         for domain in DOMAINS:
             first, second = (by_domain(distances, name, domain).get(domain) for name in (LORA, model))
             if first is not None and second is not None:
-                lines.append({
+                rows.append({
                     "domain": domain, "first": LORA, "second": model, "n": len(first), "mean_first": first.mean(),
                     "mean_second": second.mean(), **_mean("difference", second - first, "ci"),
                 })  # fmt: skip
-    return _measured(lines)
+    return _measured(rows)
 
 
 def increases(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE), seed: int = 0) -> pd.DataFrame:
-    """Growth of the error out of domain, in percent, by each of INCREASES: published, and ours.
+    """Relative increase of the error out of domain, in percent, by each reading in INCREASES: published, and ours.
 
-    Intervals are bootstraps over pairs, which all models share. Raises ValueError for a model without predictions of
-    all six trainings on all five domains.
+    Bootstrap intervals resample pairs, the same ones for all trainings.
+    Raises ValueError for a model without predictions of all six trainings on all five domains.
     """
     rows = tables.published("Table 1", "statefactory").set_index(["method", "metric"])["value"]
     published = [[rows[_method(LORA, name), scores.metric(domain)] for domain in DOMAINS] for name in TRAINED_ON]
@@ -228,23 +235,25 @@ def increases(distances: pd.DataFrame, models: Sequence[str] = (LORA, RIDGE), se
     random = np.random.default_rng(seed)
     for model in models:
         trainings = {trained_on: by_domain(distances, model, trained_on) for trained_on in TRAINED_ON}
-        if lacking := [name for name, row in trainings.items() if set(row) != set(DOMAINS)]:
-            raise ValueError(f"{model}: the predictions of {', '.join(lacking)} are not kept on all five domains")
+        if incomplete := [name for name, row in trainings.items() if set(row) != set(DOMAINS)]:
+            raise ValueError(f"{model}: the predictions of {', '.join(incomplete)} are not stored for all five domains")
         # (trainings, domains), and with all resamples (trainings, domains, RESAMPLES).
         values = [np.array([row[domain] for row in trainings.values()]) for domain in DOMAINS]
         pairs = [matrix.shape[1] for matrix in values]
         counts = [random.multinomial(n, np.full(n, 1 / n), RESAMPLES) for n in pairs]
-        drawn = np.stack([matrix @ count.T / n for matrix, count, n in zip(values, counts, pairs, strict=True)], axis=1)
+        resampled = np.stack(
+            [matrix @ count.T / n for matrix, count, n in zip(values, counts, pairs, strict=True)], axis=1
+        )
         means = np.stack([matrix.mean(axis=1) for matrix in values], axis=1)
         for name, rule in INCREASES.items():
-            low, high = (100 * np.percentile(rule(drawn).mean(0), [2.5, 97.5])).tolist()
+            low, high = (100 * np.percentile(rule(resampled).mean(0), [2.5, 97.5])).tolist()
             lines.append(("ours", NAMES[model], name, 100 * float(rule(means).mean()), low, high, "measured"))
     columns = ["whose", "model", "reading", "increase", "ci_low", "ci_high", "evidence"]
     return pd.DataFrame(lines, columns=columns)
 
 
 def cards(folder: Path = SHIPPED) -> list[dict[str, Any]]:
-    """The cards of all stored trainings, the six first, then those with changed recipes."""
+    """The cards of all stored trainings: first the six of the preset, then those with changed recipes."""
     order = {name: number for number, name in enumerate(TRAINED_ON)}
     cards = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob(CARD))]
     return sorted(cards, key=lambda card: (changed(card) != "", changed(card), order.get(card["name"], len(order))))
@@ -256,7 +265,7 @@ def changed(card: Mapping[str, Any]) -> str:
 
 
 def trainings(cards: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """The counts and results of trainings from their cards, a row a training."""
+    """Counts and results of trainings from their cards, one row per training."""
     return pd.DataFrame({
         "trained on": card["name"], "changed": changed(card), "layers": card["recipe"]["layers"] or "all",
         "pairs": card["pairs"], "comparisons": card["comparisons"], "tokens": card["tokens"],
@@ -266,30 +275,31 @@ def trainings(cards: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def settings() -> pd.DataFrame:
-    """Table 6: the paper's settings beside those of the presets "paper" and "two-cores".
+    """Table 6: the paper's settings next to those of the presets "paper" and "two-cores".
 
-    Where trainings of a preset differ, all their values: `effort` has them one by one.
+    If trainings of a preset differ, all their values are listed; `effort` has them per training.
     """
     published = tables.published("Table 6", "statefactory").set_index("metric")
     texts = published["text"].where(published["text"] != "", published["value"].map("{:g}".format))
     names = {"base": "base", "precision": "precision", "max length": "max_tokens", "LoRA rank": "rank",
              "LoRA alpha": "alpha", "learning rate": "learning_rate", "schedule": "schedule",
              "batch size": "pairs_a_step"}  # fmt: skip
-    unsaid = ("layers", "loss", "epochs", "centring", "warmup_steps", "clip")
-    names |= {field.replace("_", " "): field for field in unsaid}
+    unpublished = ("layers", "loss", "epochs", "centring", "warmup_steps", "clip")
+    names |= {field.replace("_", " "): field for field in unpublished}
     frame = pd.DataFrame({"setting": list(names), "published": [texts.get(name, "") for name in names]})
     for title in PRESETS:
-        own = [recipe(title, training) for training in TRAINED_ON]
+        recipes = [recipe(title, training) for training in TRAINED_ON]
         frame[f"preset {title}"] = [
-            " / ".join(dict.fromkeys(_setting(getattr(of, field), field) for of in own)) for field in names.values()
+            " / ".join(dict.fromkeys(_setting(getattr(training_recipe, field), field) for training_recipe in recipes))
+            for field in names.values()
         ]
     return frame
 
 
 def effort(folder: Path = SHIPPED) -> pd.DataFrame:
-    """Table 7: pairs, epochs, hardware and hours of the paper's trainings, the preset "paper", and what ours took.
+    """Table 7: pairs, epochs, hardware and hours of the paper's trainings, the preset "paper", and our costs.
 
-    preset paper: pairs · epochs · batch size, which the paper has in columns of its own.
+    preset paper: pairs · epochs · batch size in one column; the paper has separate columns.
     """
     published = tables.published("Table 7", "statefactory")
     published["text"] = published["text"].where(published["text"] != "", published["value"].map("{:,.0f}".format))
@@ -306,7 +316,7 @@ def effort(folder: Path = SHIPPED) -> pd.DataFrame:
 
 
 def _setting(value: Any, field: str) -> str:
-    """A recipe's value as Table 6 has it."""
+    """Format a recipe's value as in Table 6."""
     if field == "layers":
         return str(value or "all")
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -315,43 +325,43 @@ def _setting(value: Any, field: str) -> str:
 def train_one(
     name: str, preset: str, changes: Mapping[str, Any], pairs: int, validation: int, data: str, seed: int, workers: int
 ) -> tuple[Adapter, pd.DataFrame]:
-    """Build a training's pairs where they are not there yet, and train, or take what the same settings gave before.
+    """Build pairs and train an adapter on them, or reuse finished files of the same settings. Resumes if interrupted.
 
-    name: a domain. pairs, validation: of the domain; 0 pairs for as many as the preset has. changes: to the preset.
-    Killed, the next call goes on.
-    Returns the adapter, and its distances on its validation pairs with its controls and ridge on the same training.
-    Raises MissingBackbone, MissingData and BuildFailed, and ValueError for what no recipe has.
+    name: a domain. pairs, validation: numbers of pairs; 0 pairs for the preset's number. changes: to the preset.
+    Returns the adapter, and distances on the validation pairs: of the adapter, its controls, and ridge on the same
+    training pairs.
+    Raises MissingBackbone, MissingData, BuildFailed, and ValueError for unknown or invalid settings.
     """
     from lab.machine.files import canonical
 
-    plan = recipe(preset, name, **{"pairs": 0, **changes})  # all that are built
+    full_recipe = recipe(preset, name, **{"pairs": 0, **changes})  # trains on all pairs that are built
     pairs = pairs or recipe(preset, name).pairs
     if not pairs:
         raise ValueError(f"the preset {preset} has no number of pairs; say how many to train on")
-    backbones.located(plan.base)  # before minutes of building
-    # The number in the folder's name: another one would take its place.
+    backbones.located(full_recipe.base)  # raises before pairs are built, which takes minutes
+    # The folder's name has the number of pairs, since building another number would replace the files.
     folder = default_folder(f"{BY_NAME[name].resolve(data)}-{pairs}", seed)
     build_pairs(name, data, pairs, validation, seed, workers, folder)
-    training, held = (read_in_order(file_of(folder, name, held_out)) for held_out in (False, True))
+    training, validation_pairs = (read_in_order(file_of(folder, name, held_out)) for held_out in (False, True))
     data_hash = {path.name: sha256_of(path) for path in training_files(folder, name)}
-    digest = hashlib.sha256(canonical([plan.to_json(), data_hash]).encode()).hexdigest()[:8]
-    adapter = train(name, training, plan, runs_folder() / "reward_models" / f"{name} {digest}", data_hash)
+    digest = hashlib.sha256(canonical([full_recipe.to_json(), data_hash]).encode()).hexdigest()[:8]
+    adapter = train(name, training, full_recipe, runs_folder() / "reward_models" / f"{name} {digest}", data_hash)
     predictors: Mapping[str, Mapping[str, PrefixPredictor]] = {
-        LORA: controlled(LearnedReward(adapter), held),
+        LORA: controlled(LearnedReward(adapter), validation_pairs),
         RIDGE: {OWN: ridge.fit(training)},
     }
-    frames = [frame(model, name, shown, held) for model, shown in predictors.items()]
+    frames = [frame(model, name, by_control, validation_pairs) for model, by_control in predictors.items()]
     return adapter, summary(distances(joined(frames)))
 
 
 def backbone_of(folder: Path = SHIPPED) -> str:
-    """The backbone of the six adapters, as a results table names it."""
+    """The backbone of the six adapters, as named in results tables."""
     card = next(card for card in cards(folder) if not changed(card))
     return f"{card['base']['name'].split(',')[0]}, first {card['recipe']['layers']} layers"
 
 
 def _mean(name: str, values: np.ndarray | None, ends: str) -> dict[str, float]:
-    """A mean and its interval as columns `name`, `ends`_low and `ends`_high; NaN without values."""
+    """A mean and its interval as columns `name`, `ends`_low and `ends`_high; NaN if `values` is None."""
     mean = (math.nan,) * 3 if values is None else bootstrap_mean(values)
     return dict(zip((name, f"{ends}_low", f"{ends}_high"), mean, strict=True))
 
@@ -369,17 +379,17 @@ def _title(trained_on: str) -> str:
 
 
 def _own(m: np.ndarray) -> np.ndarray:
-    """The diagonal of shape (trainings, domains, ...): each domain's own model."""
+    """The diagonal: each domain's own model. m: shape (trainings, domains, ...)."""
     return np.array([m[index, index] for index in range(len(DOMAINS))])
 
 
 def _off(m: np.ndarray, axis: int) -> np.ndarray:
-    """The mean of the four cells off the diagonal, over models (0) or over domains (1)."""
+    """The mean of the four off-diagonal cells, over models (axis 0) or over domains (axis 1)."""
     return (m[: len(DOMAINS)].sum(axis) - _own(m)) / (len(DOMAINS) - 1)
 
 
 class Trained(NamedTuple):
-    """What the committed trainings come to. ablations, reading: of the functions of these names."""
+    """Results of the committed trainings. ablations, reading: from `ablations` and `goal_reading`."""
 
     distances: pd.DataFrame
     ablations: pd.DataFrame
@@ -387,13 +397,13 @@ class Trained(NamedTuple):
 
     @classmethod
     def committed(cls) -> Trained:
-        """From data/reward_models."""
+        """Read the results from data/reward_models."""
         distances = kept()
         names = [name for name in distances["model"].unique() if "LoRA" in name]
         return cls(distances, ablations(distances), goal_reading(distances, names))
 
     def answer(self) -> str:
-        """How many choices change the distance beyond chance, and how often a model reads its goal."""
+        """State how many changes of the recipe alter distances beyond chance, and how often a model reads its goal."""
         moved = self.ablations[(self.ablations["ci_low"] > 0) | (self.ablations["ci_high"] < 0)]
         return (
             f"{len(moved)} of {len(self.ablations)} pairs of trainings differ in EPIC distance beyond chance.\n"
@@ -402,7 +412,7 @@ class Trained(NamedTuple):
         )
 
     def numbers(self) -> Iterator[tuple[str, float | bool]]:
-        """What is expected: of the trainings as planned, of the pairs of trainings, and of goals."""
+        """The numbers to check: of the preset's trainings, of the ablations, and of goal reading."""
         for card in cards():
             if not changed(card):
                 yield f"tokens, {card['name']}", card["tokens"]

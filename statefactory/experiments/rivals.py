@@ -1,7 +1,7 @@
-"""The predictors that are compared as guides of a planner: zero-shot ones, baselines, placebos, and trained ones.
+"""Predictors that are compared as guides of a planner: zero-shot predictors, baselines, placebos and trained models.
 
-The tree search here has the world itself as its world model, and its valid actions are proposed, so that runs differ in
-the value alone.
+The tree search here uses the world itself as world model and proposes its valid actions, so that runs differ only in
+the value function.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ from statefactory.reward_models.ridge import Ridge
 from worlds.benchmark import of_thread
 from worlds.pool import Pool
 
-HORIZON = 100  # T of predictors that count steps: beyond all caps, so that no two lengths share a reward
+HORIZON = (
+    100  # T of predictors that count steps: beyond all step limits, so that different lengths have different rewards
+)
 MONOTONIC, SHORTEST, RANDOM, RIDGE, LEARNED = "monotonic", "shortest", "random", "ridge", "reward_model_"
 ORACLE = "oracle"
 PLACEBOS = (SHORTEST, RANDOM)
@@ -48,16 +50,16 @@ COUNTERS: Mapping[str, Method] = {
     SHORTEST: Method("Shortest (placebo)", fixed(Countdown(HORIZON))),
     RANDOM: Method("Random (placebo)", fixed(AtRandom())),
 }
-# Its progress is the world's: an experiment makes the oracle of a task.
+# A placeholder: an experiment makes the oracle of each task, from the world's true progress.
 TRUE_SCORE = Method("Oracle (true score)", fixed(Oracle(len)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PredictorExperiment(Experiment):
-    """An experiment in one world that one predictor leads.
+    """Base of experiments in one world with one predictor.
 
-    predictor: its name, as `method_of` takes it. registered: the predictor, where a reader registered it: worker
-    processes do not know its name.
+    predictor: a name that `method_of` knows. registered: a user's own predictor, passed along because worker processes
+    do not know its name.
     """
 
     world: str = "blocksworld"
@@ -68,41 +70,41 @@ class PredictorExperiment(Experiment):
 
     @property
     def how(self) -> Method:
-        """The predictor's method. Raises ValueError for a name that there is not."""
+        """The predictor's method. Raises ValueError for an unknown name."""
         return self.registered or method_of(self.predictor, self.world)
 
     @property
     def actor(self) -> Any:
-        """Whose tasks they are, and who knows the true progress on them."""
+        """The acting experiment in this world, which has the tasks and knows the true progress."""
         (actor,) = (actor for actor in WORLDS.values() if actor.package == self.world)
         return actor(data=self.data, limit=self.limit, seed=self.seed).decided()
 
     def decided(self) -> Self:
-        """With `data` decided."""
+        """The experiment with "auto" in `data` resolved."""
         return replace(self, data=self.actor.data)
 
     def tasks(self) -> list[str]:
         return list(self.actor.tasks())
 
     def made(self, backbone: Backbone) -> Predictor[Any]:
-        """The predictor itself."""
+        """Make the predictor."""
         return self.how.make(backbone, PredictorSettings(INSTRUCTIONS.get(self.world, "")))
 
     def operators(self) -> tuple[str, ...]:
         return self.how.operators
 
     def inputs(self) -> dict[str, str]:
-        """The predictor's version: a reader's own code is no part of the code that a run is known by."""
+        """The predictor's version, since a user's own code is not part of the code hash of a run."""
         return {"version": self.how.version}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Search(PredictorExperiment):
-    """Tree search led by a predictor, or by "oracle": is the goal reached within a budget of foreseen outcomes?
+    """Tree search guided by a predictor or by "oracle": does it reach the goal within a budget of predicted outcomes?
 
-    search: see `statefactory.planning.mcts.Settings`. All valid actions are looked at by default: a node is asked for
-    its actions once, and no value can choose what was not proposed. seed: of synthetic data, and of the order in which
-    actions are proposed.
+    search: see `statefactory.planning.mcts.Settings`. By default all valid actions are proposed, since a node is
+    expanded once and an action that was not proposed cannot be chosen. seed: of synthetic data, and of the order of
+    proposed actions.
     """
 
     search: Settings = Settings(simulations=12, width=0, steps=30, outcomes=300)
@@ -111,7 +113,7 @@ class Search(PredictorExperiment):
     metric: ClassVar[str] = SUCCESS
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        """Whether the goal was reached, by which actions, and how many outcomes were foreseen."""
+        """Whether the goal was reached, the reason for the end, the actions, and the number of predicted outcomes."""
         actor = self.actor
         pool = of_thread(("searched", self.world, self.data, self.seed), lambda: Pool(actor.opened, None))
         pool.on(actor.named(task))
@@ -125,7 +127,7 @@ class Search(PredictorExperiment):
         }  # fmt: skip
 
     def judged(self, episode: Episode) -> Judgement:
-        """Success."""
+        """Judge success: 1 if the goal was reached, else 0 with the reason for the end."""
         if episode.failed:
             return super().judged(episode)
         reached = bool(episode.result[SUCCESS])
@@ -136,9 +138,9 @@ def study(
     name: str, experiment: Callable[..., PredictorExperiment], worlds: Sequence[str], names: Sequence[str],
     metrics: tuple[Metric, ...] = (), **declared: Any,
 ) -> Study:  # fmt: skip
-    """The experiment in these worlds, once under each of the predictors. declared: other fields of the study.
+    """A study with one condition per predictor, each in all worlds. declared: other fields of the study.
 
-    Raises ValueError for a predictor that there is not.
+    Raises ValueError for an unknown predictor.
     """
     conditions = []
     for predictor in dict.fromkeys(names):
@@ -150,28 +152,28 @@ def study(
 
 
 def answering(run: Results, world: str, predictor: str) -> str:
-    """Who answered what a predictor asks in a run of a `study`; "" for one that asks nobody."""
+    """Label of the engine that answered a predictor's prompts in a run of a `study`; "" if it has no prompts."""
     operators = run.setup.part(world, predictor).operators()
     return run.who.among(operators).label if operators else ""
 
 
 def evidence(run: Results, world: str, predictor: str) -> str:
-    """ "simulated" where noise answered what a predictor asks, else "measured"."""
+    """Evidence of a predictor's prompts: "simulated" if noise answered them, else "measured"."""
     return engines.parse(answering(run, world, predictor) or "rules").evidence
 
 
 def method_of(name: str, world: str) -> Method:
-    """A rival by its name. world: that it is to be had in. Raises ValueError for one that there is not."""
-    known = {**METHODS, **COUNTERS, ORACLE: TRUE_SCORE}
-    if name in known:
-        return known[name]
+    """Look up a predictor to compare. world: selects the ridge model. Raises ValueError for an unknown name."""
+    methods = {**METHODS, **COUNTERS, ORACLE: TRUE_SCORE}
+    if name in methods:
+        return methods[name]
     if name == RIDGE and (path := SHIPPED / RIDGE / f"{world}.json").exists():
         return _ridge(path)
     if name in trained():
         register_adapters([name.removeprefix(LEARNED)])
-        # Taken out again: Table 1's methods are those of METHODS, and a comparison here must not add to them.
+        # Unregister again: METHODS are Table 1's methods, to which a comparison must not add any.
         return METHODS.pop(name)
-    choices = ", ".join((*known, RIDGE, *trained()))
+    choices = ", ".join((*methods, RIDGE, *trained()))
     raise ValueError(f"no predictor {name!r} to compare in {world}; choose from {choices}")
 
 
@@ -181,7 +183,7 @@ def trained() -> list[str]:
 
 
 def quick(names: Sequence[str]) -> list[str]:
-    """Those of the predictors that can score hundreds of states: all but the adapters, which take a second a state."""
+    """The predictors fast enough for hundreds of states: all except adapters, which take a second per state."""
     return [name for name in names if not name.startswith(LEARNED)]
 
 
@@ -189,21 +191,21 @@ def names_for(
     official: bool, engine: str = "rules", others: Mapping[str, str] | None = None, chosen: Sequence[str] = (),
     learned: bool = False,
 ) -> list[str]:  # fmt: skip
-    """The chosen rivals, or all, that can be had here; of chosen ones that cannot it is said why.
+    """The chosen predictors, by default all, that can run here. Reports why a chosen one cannot.
 
-    engine, others: who answers them, for judges are models. learned: the adapters as well. Ridge stands among all
-    others on official data, since it was fitted on the training side of these.
+    engine, others: engines that answer; judges need a model. learned: include adapters and ridge. On official data
+    ridge is always included, since it was fitted on their training tasks.
     """
-    own = [name for name in METHODS if name not in EXTRACTIONS and name not in JUDGES]
-    every = [*EXTRACTIONS, *JUDGES, MONOTONIC, RANDOM, SHORTEST, *own, *(trained() if learned else ())]
-    every += [RIDGE] if learned or official else []
+    registered = [name for name in METHODS if name not in EXTRACTIONS and name not in JUDGES]
+    all_names = [*EXTRACTIONS, *JUDGES, MONOTONIC, RANDOM, SHORTEST, *registered, *(trained() if learned else ())]
+    all_names += [RIDGE] if learned or official else []
     by_rules = engines.with_others(engine, others or {}).of("judge").by_rules
-    lacking = dict.fromkeys(JUDGES, "a judge is a model; name one as engine" if by_rules else "")
-    lacking |= dict.fromkeys(trained(), no_reward_model() if learned or chosen else "")
+    obstacles = dict.fromkeys(JUDGES, "a judge is a model; name one as engine" if by_rules else "")
+    obstacles |= dict.fromkeys(trained(), no_reward_model() if learned or chosen else "")
     for name in chosen:
-        if lacking.get(name):
-            progress.say(f"{name} left out: {lacking[name]}")
-    return [name for name in chosen or every if not lacking.get(name)]
+        if obstacles.get(name):
+            progress.say(f"{name} left out: {obstacles[name]}")
+    return [name for name in chosen or all_names if not obstacles.get(name)]
 
 
 @cache

@@ -1,4 +1,4 @@
-"""A predictor's row of Table 1: EPIC distances a domain and overall, with intervals, beside the published ones."""
+"""Rows of Table 1: EPIC distances per domain and overall, with intervals, and the published ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def metric(domain: str) -> str:
 
 
 def metrics() -> list[str]:
-    """Those of the five domains in the order of the paper's Table 1, then Overall."""
+    """The metrics of the five domains, in the order of the paper's Table 1, then Overall."""
     order = ("alfworld", "scienceworld", "webshop", "blocksworld", "textworld")
     return [*(metric(domain) for domain in order), OVERALL]
 
@@ -35,15 +35,17 @@ def rows(
     method: str, backbone: str, distances: Distances, source: str = "this run", evidence: str = "measured",
     outcomes: Mapping[str, Outcomes] | None = None, flags: Mapping[str, Sequence[Flags]] | None = None,
 ) -> list[tables.Row]:  # fmt: skip
-    """The rows of a predictor. distances: domain -> one value a pair. Overall needs all five domains.
+    """The rows of a predictor: one per domain, and Overall if all five domains are given.
 
-    outcomes: domain -> how its pairs came out. flags: domain -> those of each pair's steps, which are counted. A
-    distance is at most 1.
+    distances: domain -> one value per pair, at most 1. outcomes: domain -> counts of failed and unmeasured pairs.
+    flags: domain -> flags of each pair's steps, which are counted.
     """
-    known: Mapping[str, Outcomes] = outcomes or {}
+    outcomes_by_domain: Mapping[str, Outcomes] = outcomes or {}
     common: dict[str, Any] = {"evidence": evidence, "source": source}
     rows = [
-        tables.mean_row(method, backbone, metric(name), values, **common, outcomes=known.get(name), top=1.0)
+        tables.mean_row(
+            method, backbone, metric(name), values, **common, outcomes=outcomes_by_domain.get(name), top=1.0
+        )
         for name, values in distances.items()
     ]
     if flags:
@@ -51,13 +53,16 @@ def rows(
     if set(distances) == set(BY_NAME):
         mean, n = overall(distances), sum(len(values) for values in distances.values())
         failed, not_measured = (
-            sum(getattr(outcome, name) for outcome in known.values()) for name in ("failed", "not_measured")
+            sum(getattr(outcome, name) for outcome in outcomes_by_domain.values())
+            for name in ("failed", "not_measured")
         )
-        whole = Outcomes(n, failed, not_measured) if known else None
-        # Overall is the mean of the domains' means, and so are its bounds.
-        ends = [(row["bound_low"], row["bound_high"]) if row["not_measured"] else (row["value"],) * 2 for row in rows]
-        low, high = (sum(side) / len(ends) for side in zip(*ends, strict=True))
-        bounds = (low, high) if whole and whole.not_measured else None
+        total_outcomes = Outcomes(n, failed, not_measured) if outcomes_by_domain else None
+        # Overall is the mean of the domains' means; so its bounds are means of the domains' bounds.
+        domain_bounds = [
+            (row["bound_low"], row["bound_high"]) if row["not_measured"] else (row["value"],) * 2 for row in rows
+        ]
+        low, high = (sum(limits) / len(domain_bounds) for limits in zip(*domain_bounds, strict=True))
+        bounds = (low, high) if total_outcomes and total_outcomes.not_measured else None
         rows.append(
             tables.row(
                 method,
@@ -67,7 +72,7 @@ def rows(
                 **common,
                 n=n,
                 interval=(mean.low, mean.high),
-                outcomes=whole,
+                outcomes=total_outcomes,
                 bounds=bounds,
             )  # fmt: skip
             | (trust.cells(pair for pairs in flags.values() for pair in pairs) if flags else {})
@@ -76,6 +81,6 @@ def rows(
 
 
 def published(methods: Sequence[str]) -> list[tables.Row]:
-    """The rows of Table 1 that the paper reports for these methods."""
+    """The published rows of Table 1 for these methods."""
     table = tables.published("Table 1", paper="statefactory")
     return table[table["method"].isin(methods)].to_dict("records")

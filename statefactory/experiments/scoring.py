@@ -1,4 +1,4 @@
-"""From predictions to rewards and EPIC distances, with an embedding, a convention and a goal."""
+"""Computes rewards and EPIC distances from predictions, given an embedding, a convention and a goal."""
 
 from __future__ import annotations
 
@@ -23,23 +23,22 @@ from statefactory.state import Entity, State, entities, from_level, in_sentences
 from statefactory.trust import NONE, Flags, with_constant
 
 Goal = Literal["online", "offline", "offline_task"]
-# BlocksWorld's positions in other words, as the same facts: how much of a reward rests on the wording. A function of a
-# block and its position in the observation's own words. "searched" names the block again, which the fragments of Eq. 5
-# do not do: it was chosen among about 150, on 119 of PlanBench's tasks outside the benchmark, by the distance that it
-# gave.
+# Paraphrases of BlocksWorld's positions, to measure how much rewards depend on wording. Functions of a block and its
+# position as the observation words it. "searched" repeats the block's name, which the fragments of Eq. 5 do not. It was
+# selected by its distance among about 150 wordings, on 119 of PlanBench's tasks outside the benchmark.
 WORDINGS: Mapping[str, Callable[[str, str], str]] = {
     "observed": lambda block, position: position,
     "short": lambda block, position: position.replace("top of ", "").replace("the ", ""),
     "searched": lambda block, position: f"{_short(block)} {_short(WORDINGS['short'](block, position))}",
 }
-A_BATCH = 1024  # texts; between two batches a stopped run has lost nothing
+A_BATCH = 1024  # texts; an interrupted run keeps all finished batches
 
 
 class Prediction(NamedTuple):
-    """What was predicted for a pair: what was extracted along each trajectory, or else the rewards themselves.
+    """A predictor's output for a pair: the traces of both trajectories, or the rewards themselves.
 
-    traces: one a trajectory, the positive's first. rewards: one a step, the positive's before the negatives'; flags:
-    those of the rewards that the predictor itself raised, or ().
+    traces: one per trajectory, the positive's first. rewards: one per step, the positive's before the negatives'.
+    flags: those that the predictor stored with its rewards, or ().
     """
 
     pair: Pair
@@ -50,13 +49,13 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True)
 class Scoring:
-    """How extracted states become rewards.
+    """Settings for computing rewards from extracted states.
 
-    goal: "online", as interpreted step by step; "offline", the state that the expert's last step led to, all of it, for
-    the whole pair; "offline_task", of that state the objects that the task's own goal names, if any. The latter two are
-    an oracle's knowledge, and what they give is simulated (§4.3, Table 14). ignored: names of goal attributes that are
-    left out, and with them the goals that have no other. wording: of BlocksWorld's positions as the rules state them,
-    see WORDINGS. The last two are for objects with attributes.
+    goal: "online", as interpreted step by step; "offline", for the whole pair the complete state after the expert's
+    last step; "offline_task", only those objects of that state that the task's goal names, if any. The latter two use
+    an oracle's knowledge, so their results are simulated (§4.3, Table 14). ignored: names of goal attributes to drop;
+    goal objects with no other attributes are dropped too. wording: of BlocksWorld's positions as extracted by rules,
+    see WORDINGS. `ignored` and `wording` require objects with attributes.
     """
 
     embedding: str = DEFAULT
@@ -71,7 +70,7 @@ STANDARD = Scoring()  # as in the paper's Table 1
 
 @cache
 def embedder_of(name: str) -> Embedder:
-    """The embedder of that name, opened once a process, with its model and all vectors that it has seen."""
+    """The embedder of that name, opened once per process, so that its model and vectors are reused."""
     return open_embedder(name)
 
 
@@ -88,9 +87,9 @@ def rewards(predictions: Iterable[Prediction], scoring: Scoring = STANDARD) -> l
 
 
 def flags(predictions: Iterable[Prediction], scored: Iterable[np.ndarray], scoring: Scoring = STANDARD) -> list[Flags]:
-    """Flags of each pair's rewards, one set a step as in `rewards`, which gave `scored`."""
+    """Flags of each pair's rewards, one set per step. scored: the result of `rewards`."""
     embedder = embedder_of(scoring.embedding)
-    raised = [
+    flags_by_pair = [
         tuple(
             step
             for trace in prediction.traces
@@ -100,7 +99,7 @@ def flags(predictions: Iterable[Prediction], scored: Iterable[np.ndarray], scori
         or (NONE,) * len(prediction.pair.shaped)
         for prediction in (_worded(prediction, scoring) for prediction in predictions)
     ]
-    return [with_constant(of_pair, rewards) for of_pair, rewards in zip(raised, scored, strict=True)]
+    return [with_constant(pair_flags, rewards) for pair_flags, rewards in zip(flags_by_pair, scored, strict=True)]
 
 
 def distances(predictions: Sequence[Prediction], scoring: Scoring = STANDARD) -> np.ndarray:
@@ -109,7 +108,7 @@ def distances(predictions: Sequence[Prediction], scoring: Scoring = STANDARD) ->
 
 
 def distances_from(predictions: Sequence[Prediction], scored: Sequence[np.ndarray]) -> np.ndarray:
-    """The EPIC distance of each pair, shape (pairs,). scored: its rewards, as `rewards` gives them."""
+    """The EPIC distance of each pair, shape (pairs,). scored: the result of `rewards`."""
     pairs = [prediction.pair for prediction in predictions]
     return epic_distances(scored, [p.shaped for p in pairs], [p.task for p in pairs])
 
@@ -121,15 +120,15 @@ def distances_of(pairs: Sequence[Pair], predictor: Predictor[Any]) -> np.ndarray
 
 
 def _embed(traces: Iterable[Trace], scoring: Scoring) -> None:
-    """Embed all texts in large batches, each kept at once; a trajectory's own batch then finds them."""
+    """Embed all texts in large batches, each cached at once, so that trajectories then have only cache hits."""
     states = {state for trace in traces for state in (*trace.states, *trace.goals)}
-    known = {entity for state in states for entity in entities(state, scoring.convention.apart)}
-    texts = {entity.identity for entity in known}
-    texts |= {text for entity in known for a in entity.attributes for text in (a.name, a.value)}
-    ordered = sorted(texts - {""}, key=lambda text: (len(text), text))  # those of one length together
+    all_entities = {entity for state in states for entity in entities(state, scoring.convention.apart)}
+    texts = {entity.identity for entity in all_entities}
+    texts |= {text for entity in all_entities for a in entity.attributes for text in (a.name, a.value)}
+    ordered = sorted(texts - {""}, key=lambda text: (len(text), text))  # batches of similar lengths
     with progress.bar(len(ordered), "embedding", show=len(ordered) > A_BATCH) as bar:
         starts = list(range(0, len(ordered), A_BATCH))
-        # Each process in an order of its own: notebooks side by side then share the work instead of doing it twice.
+        # Each process has its own order, so that parallel notebooks share the work instead of duplicating it.
         Random(os.getpid()).shuffle(starts)
         for start in starts:
             batch = ordered[start : start + A_BATCH]
@@ -143,7 +142,7 @@ def _rewards(trace: Trace, prediction: Prediction, scoring: Scoring) -> np.ndarr
 
 
 def _compared(trace: Trace, prediction: Prediction, scoring: Scoring) -> tuple[Trace, State | None]:
-    """The trace with the goals that count, and the goal that an oracle puts in their place, if any."""
+    """The trace without ignored goal attributes, and the oracle's goal that replaces its goals, if any."""
     goal = None if scoring.goal == "online" else _reached(prediction, scoring)
     if scoring.ignored:
         trace = replace(trace, goals=tuple(_without(_objects(goal), scoring.ignored) for goal in trace.goals))
@@ -151,7 +150,7 @@ def _compared(trace: Trace, prediction: Prediction, scoring: Scoring) -> tuple[T
 
 
 def _worded(prediction: Prediction, scoring: Scoring) -> Prediction:
-    """With the states of BlocksWorld in the wording of the scoring."""
+    """The prediction with BlocksWorld's states in the wording of the scoring."""
     if prediction.pair.positive.domain != "blocksworld" or scoring.wording == STANDARD.wording:
         return prediction
     distinct = {state for trace in prediction.traces for state in (*trace.states, *trace.goals)}
@@ -164,41 +163,41 @@ def _worded(prediction: Prediction, scoring: Scoring) -> Prediction:
 
 
 def _reached(prediction: Prediction, scoring: Scoring) -> State:
-    """The state that the expert's last step led to."""
+    """The state after the expert's last step, or of it the objects that the goal names ("offline_task")."""
     trace, steps = prediction.traces[0], prediction.pair.positive.trajectory
     last = max((number for number, step in enumerate(steps) if step.reward.is_expert), default=-1)
     if scoring.goal != "offline_task":
         return trace.states[last]
     named = {entity.identity for entity in _objects(trace.goals[last])}
-    kept = tuple(entity for entity in _objects(trace.states[last]) if entity.identity in named)
-    return kept or trace.states[last]
+    goal_objects = tuple(entity for entity in _objects(trace.states[last]) if entity.identity in named)
+    return goal_objects or trace.states[last]
 
 
 def _objects(state: State) -> tuple[Entity, ...]:
-    """The state's objects. Raises TypeError at the levels of sentences, which have none."""
+    """The state's objects. Raises TypeError for levels without objects with attributes."""
     objects = tuple(entity for entity in state if isinstance(entity, Entity))
     if len(objects) != len(state):
-        raise TypeError("this scoring is of objects with attributes; use the method 'statefactory'")
+        raise TypeError("this scoring needs objects with attributes; use the method 'statefactory'")
     return objects
 
 
 def _without(goal: tuple[Entity, ...], names: tuple[str, ...]) -> tuple[Entity, ...]:
-    """The goal without attributes of these names; entities that had no other are left out."""
-    kept = (replace(e, attributes=tuple(a for a in e.attributes if a.name not in names)) for e in goal)
+    """The goal without attributes of these names. Entities that had no other attributes are dropped."""
+    reduced = (replace(e, attributes=tuple(a for a in e.attributes if a.name not in names)) for e in goal)
     return tuple(
-        entity for entity, before in zip(kept, goal, strict=True) if entity.attributes or not before.attributes
+        entity for entity, original in zip(reduced, goal, strict=True) if entity.attributes or not original.attributes
     )
 
 
 def reworded(known: Sequence[Entity], wording: str) -> tuple[Entity, ...]:
-    """The blocks with their positions in one of WORDINGS, as fragments or sentences, as they were."""
+    """The blocks with their positions in one of WORDINGS, as fragments or sentences like the original."""
     blocks = []
     for entity in known:
         (plain,) = from_level((entity,))
         values = {a: WORDINGS[wording](plain.identity, a.value) if a.name == "position" else a.value
                   for a in plain.attributes}  # fmt: skip
         changed = replace(plain, attributes=tuple(replace(a, value=value) for a, value in values.items()))
-        # Read back from sentences, it is written as sentences again.
+        # If the original had sentences, the result has sentences again.
         blocks.append(changed if plain == entity else in_sentences(changed))
     return tuple(blocks)
 

@@ -1,7 +1,7 @@
-"""Table 17: one household task by tree search, step by step; and what other searches do with the same budget.
+"""Table 17: one household task solved by tree search, step by step, and other searches with the same budget.
 
-With rules, the world model is the world itself and the proposer its list of valid actions: no agent has them, so that
-all of it is simulated. Models can stand in for both. No expert is asked.
+With rules, the world model is the world itself and the proposer its list of valid actions. No agent has these, so the
+results are simulated. Models can replace both. No expert is used.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from worlds import alfworld
 from worlds.base import task_of
 from worlds.pool import Pool
 
-# The released game with the disc on desk 2 and the lamp on desk 1, as in the paper's trace; and a synthetic one.
+# The released game with the disc on desk 2 and the lamp on desk 1, as in the paper's trace, and a synthetic game.
 TASKS = {"official": "alfworld-valid_unseen-009", "synthetic": "alfworld-made-valid_unseen-006"}
 UNCHANGED = "(unchanged)"
 SETTINGS = Settings(simulations=12, width=0, steps=20)
@@ -51,22 +51,22 @@ SETTINGS = Settings(simulations=12, width=0, steps=20)
 
 @dataclass(frozen=True)
 class Case:
-    """A game. data: "official" or "synthetic"; seed: of the synthetic ones."""
+    """A game. data: "official" or "synthetic". seed: of synthetic games."""
 
     task: alfworld.HouseholdTask
     data: str
     seed: int = 0
 
     def world(self) -> alfworld.AlfWorld:
-        """Another world, in which nobody plays yet."""
+        """Open a new world."""
         return alfworld.load(self.data, self.seed)
 
 
 class SearchResult(NamedTuple):
-    """What a search came to. outcomes: how often it foresaw one. steps, resets: that the world played for that.
+    """Result of a search.
 
-    actions: that were taken, or for a search that takes none, those that solve the task; () where it found none.
-    episode: of a tree search.
+    actions: those taken by a tree search; for breadth-first search, which takes none, those that solve the task, or ().
+    outcomes: number of predicted outcomes. steps, resets: of the world, to predict them. episode: of a tree search.
     """
 
     solved: bool
@@ -78,7 +78,7 @@ class SearchResult(NamedTuple):
 
 
 def case(task: str = "", data: str = "auto", seed: int = 0) -> Case:
-    """The game of an id, by default Table 17's. Raises LookupError naming the ids that there are, and MissingData."""
+    """Look up a game by id, by default Table 17's. Raises LookupError listing the valid ids, and MissingData."""
     world = alfworld.load(data, seed)
     id = task or TASKS[world.data]
     split = id.split("-")[-2] if id.count("-") > 1 else ""  # of "alfworld-valid_unseen-009"
@@ -90,9 +90,9 @@ def case(task: str = "", data: str = "auto", seed: int = 0) -> Case:
 
 @dataclass(frozen=True)
 class Setup:
-    """Who answers in a search. engine: everyone that is asked; engines: who answers single operators instead.
+    """Engines of a search. engine: answers all prompts. engines: operator -> engine that replaces it.
 
-    proposer, world_model: a model in place of the valid actions, and of the world itself.
+    proposer: "model" replaces the list of valid actions. world_model: "model" replaces the world itself.
     """
 
     engine: str = "rules"
@@ -101,17 +101,17 @@ class Setup:
     world_model: Literal["exact", "model"] = "exact"
 
     def __post_init__(self) -> None:
-        """Raises Mismatch for another word."""
+        """Raises Mismatch for an invalid value."""
         check_fields(self)
 
     @cached_property
     def backbone(self) -> Backbone:
-        """Raises as `connect` does, and BadEngine."""
+        """The backbone of these engines. Raises as `connect`, and BadEngine."""
         return connected(str(routed(self.engine, self.engines, (*EXTRACTING, PROPOSE, PREDICT), "Table 17")))
 
     @property
     def evidence(self) -> str:
-        """Simulated where an answer is the world's own."""
+        """The engines' evidence; "simulated" if the world itself proposes actions or predicts outcomes."""
         asks = self.proposer == self.world_model == "model"
         return self.backbone.engine.evidence if asks else "simulated"
 
@@ -129,46 +129,46 @@ def solve(
 ) -> SearchResult:
     """Play the game by tree search.
 
-    seed: of the order of valid actions. guide: values the leaves in the place of StateFactory.
+    seed: of the order of valid actions. guide: values the leaves, by default StateFactory.
     """
     pool, world, meter = Pool(case.world, case.task), case.world(), Meter(setup.backbone)
-    asked = (meter, ALFWORLD.name, ALFWORLD.tools)
-    world_model = Exact(pool) if setup.world_model == "exact" else Prompted(*asked)
-    proposer = Listed(pool, seed) if setup.proposer == "valid" else proposals.Prompted(*asked)
+    prompt_arguments = (meter, ALFWORLD.name, ALFWORLD.tools)
+    world_model = Exact(pool) if setup.world_model == "exact" else Prompted(*prompt_arguments)
+    proposer = Listed(pool, seed) if setup.proposer == "valid" else proposals.Prompted(*prompt_arguments)
     planner = Planner(Lookahead(guide or setup.predictor(meter), world_model), proposer, settings, meter)
     with closing(pool), closing(world):
         episode = plan(ALFWORLD.environment(world, case.task), case.task.goal, planner)
-    solved = episode.history.end == FINISHED  # a game of ALFWorld ends when it is won
+    solved = episode.history.end == FINISHED  # an ALFWorld game ends when it is won
     return SearchResult(solved, episode.path.actions, episode.outcomes, pool.steps, pool.resets, episode)
 
 
 def breadth_first(case: Case, outcomes: int, seed: int = 0) -> SearchResult:
-    """All valid actions after all paths, the shortest first, until one ends the game or all outcomes were foreseen."""
+    """Breadth-first search over valid actions, until one ends the game or the budget of outcomes is used."""
     with closing(Pool(case.world, case.task)) as pool:
         proposer, waiting = Listed(pool, seed), deque([Path(case.task.goal, pool.at(()).text)])
-        asked = 0
-        while waiting and asked < outcomes:
+        predicted = 0
+        while waiting and predicted < outcomes:
             path = waiting.popleft()
-            for action in proposer.actions(path, outcomes - asked):
-                asked += 1
+            for action in proposer.actions(path, outcomes - predicted):
+                predicted += 1
                 step = pool.at((*path.actions, action))
                 waiting.append(path.then(action, step.text))
                 if step.done:
-                    return SearchResult(True, waiting[-1].actions, asked, pool.steps, pool.resets)
-        return SearchResult(False, (), asked, pool.steps, pool.resets)
+                    return SearchResult(True, waiting[-1].actions, predicted, pool.steps, pool.resets)
+        return SearchResult(False, (), predicted, pool.steps, pool.resets)
 
 
 def trace(case: Case, result: SearchResult, guide: StateFactory, width: int = 70) -> pd.DataFrame:
-    """The steps that were taken, in Table 17's columns: of state and goal what the step changed, and the gain.
+    """The steps taken, in Table 17's columns. State and goal show what the step changed.
 
-    The gain of the first step is over the state before it, which has no row. width: characters of a text.
+    The first step's gain is over s_0, which has no row. width: characters of a text.
     """
     assert result.episode is not None, "of a tree search"
     path, turns = result.episode.path, result.episode.history.turns
     observations = [observation for _, observation in path.steps]
     memories = guide.follow(path.goal, path.actions, observations, path.first)
     walked = walk(_row(case, path), read_trace(guide.result(memories)["trace"]), guide.embedder)
-    steps = range(2, len(walked) + 1)  # the first is the state before any action
+    steps = range(2, len(walked) + 1)  # step 1 is s_0, before any action
     rewards = walked.rewards.tolist()
     return readable({
         "Step": [step - 1 for step in steps],
@@ -183,33 +183,33 @@ def trace(case: Case, result: SearchResult, guide: StateFactory, width: int = 70
 
 
 def compared(case: Case, setup: Setup, settings: Sequence[Settings], budget: int, seeds: int = 3) -> pd.DataFrame:
-    """Searches with the same budget of foreseen outcomes: how often they solve the game, and what it takes them.
+    """Compare searches with the same budget of predicted outcomes: success and costs.
 
-    The placebo has random values at the leaves. The seeds 0 to `seeds` - 1 decide in which order actions are proposed.
-    Columns: search, width, simulations, solved (a share of the seeds), and means over the seeds: actions (of the solved
-    ones), outcomes, world steps, world resets.
+    The placebo has random values at the leaves. Seeds 0 to `seeds` - 1 shuffle the order of proposed actions.
+    Columns: search, width, simulations, solved (share of seeds), and means over seeds: actions (of solved ones),
+    outcomes, world steps, world resets.
     """
     searches: dict[tuple[str, Any, Any], list[SearchResult]] = {}
     for title in ("StateFactory", "random values"):
-        for own in settings:
-            within = replace(own, outcomes=budget)
-            searches[title, own.width or "all", own.simulations] = [
-                solve(case, setup, within, seed, AtRandom(seed) if title == "random values" else None)
+        for search_settings in settings:
+            limited = replace(search_settings, outcomes=budget)
+            searches[title, search_settings.width or "all", search_settings.simulations] = [
+                solve(case, setup, limited, seed, AtRandom(seed) if title == "random values" else None)
                 for seed in range(seeds)
             ]
     searches["breadth-first", "all", None] = [breadth_first(case, budget, seed) for seed in range(seeds)]
-    lines = []
+    rows = []
     for key, results in searches.items():
         lengths = [len(result.actions) for result in results if result.solved]
         solved, length = fmean(result.solved for result in results), fmean(lengths) if lengths else None
         means = (fmean(getattr(result, name) for result in results) for name in ("outcomes", "steps", "resets"))
-        lines.append([*key, solved, length, *means, seeds, setup.evidence])
+        rows.append([*key, solved, length, *means, seeds, setup.evidence])
     columns = ["search", "width", "simulations", "solved", "actions", "outcomes", "world steps", "world resets"]
-    return pd.DataFrame(lines, columns=[*columns, "n", "evidence"])
+    return pd.DataFrame(rows, columns=[*columns, "n", "evidence"])
 
 
 def _row(case: Case, path: Path) -> Row:
-    """The path as a trajectory, with the observation before any action as its first step."""
+    """The path as a trajectory, with s_0's observation as its first step."""
     steps = [("", path.first), *path.steps]
     unknown = Reward(0.0, 0.0, False)
     records = tuple(StepRecord(action, observation, unknown) for action, observation in steps)
@@ -218,15 +218,15 @@ def _row(case: Case, path: Path) -> Row:
     )
 
 
-OPEN, CLOSED = "outcomes foreseen", "outcomes foreseen, closed drawer"  # metrics; all of the budget where unsolved
+OPEN, CLOSED = "outcomes foreseen", "outcomes foreseen, closed drawer"  # metrics; the full budget if unsolved
 
 
 @dataclass(frozen=True)
 class Searches:
-    """A synthetic or named game by tree search, step by step, and two games by all searches under one budget.
+    """A tree search step by step on one game, and all searches under one budget on two games.
 
-    shown, found: the game step by step. open: `compared` on Table 17's game, which is of `data`. closed: of the
-    searches of all valid actions, on a synthetic game whose thing lies in a closed drawer.
+    shown, found: the game of the step-by-step search, and its result. open: `compared` on Table 17's game, from `data`.
+    closed: `compared` for searches over all valid actions, on a synthetic game whose object is in a closed drawer.
     """
 
     setup: Setup
@@ -239,21 +239,21 @@ class Searches:
 
     @cached_property
     def trace(self) -> pd.DataFrame:
-        """The game step by step, in Table 17's columns."""
+        """The step-by-step search in Table 17's columns."""
         return trace(self.shown, self.found, self.setup.predictor()).assign(evidence=self.setup.evidence)
 
     @property
     def note(self) -> str:
-        """What a drawing of the tree rests on."""
+        """Evidence, engine and data of the search, for the figure of its tree."""
         parts = self.setup.evidence, self.setup.backbone.engine.label, f"{self.shown.data} data", self.shown.task.id
         return " · ".join(parts)
 
     def rows(self) -> pd.DataFrame:
         """Both comparisons as a results table: OPEN and CLOSED, means over the orders of proposed actions."""
         backbone, evidence = self.setup.backbone.engine.label, self.setup.evidence
-        whole = self.open["width"] == "all"  # first, since both games have these
+        all_actions = self.open["width"] == "all"  # searches over all actions come first, since both games have them
         frames = (
-            (OPEN, self.data, pd.concat([self.open[whole], self.open[~whole]])),
+            (OPEN, self.data, pd.concat([self.open[all_actions], self.open[~all_actions]])),
             (CLOSED, "synthetic", self.closed),
         )
         return tables.table(
@@ -264,7 +264,7 @@ class Searches:
         )  # fmt: skip
 
     def answer(self) -> str:
-        """What the search came to, and what each search took in both games."""
+        """Sentences on the result of the step-by-step search, and on all searches in both games."""
         goal, solved = self.shown.task.goal.strip().rstrip("."), "solved" if self.found.solved else "not solved"
         lines = [
             f"{goal} ({self.shown.data} data): {solved} in {len(self.found.actions)} actions, with "
@@ -275,15 +275,15 @@ class Searches:
         return "\n".join(lines)
 
     def figures(self) -> dict[str, tuple[float, str]]:
-        """What a reader checks: figure -> its value, and the data that it is of where that is fixed."""
+        """Numbers to check: name -> (value, data that it requires, or "")."""
         checked = {}
-        for name, of, frame in (("", "", self.open), (", closed drawer", "synthetic", self.closed)):
-            ours = frame[(frame["search"] == "StateFactory") & (frame["width"] == "all")]
-            for how, line in zip(("tree search", "greedy"), ours.to_dict("records"), strict=True):
-                checked[f"solved, {how}{name}"] = float(line["solved"]), of
-                checked[f"outcomes foreseen, {how}{name}"] = float(line["outcomes"]), of
-        others = self.open[self.open["search"] != "StateFactory"]
-        checked["solved, placebo or breadth-first"] = float(others["solved"].max()), ""
+        for suffix, required_data, frame in (("", "", self.open), (", closed drawer", "synthetic", self.closed)):
+            statefactory = frame[(frame["search"] == "StateFactory") & (frame["width"] == "all")]
+            for kind, line in zip(("tree search", "greedy"), statefactory.to_dict("records"), strict=True):
+                checked[f"solved, {kind}{suffix}"] = float(line["solved"]), required_data
+                checked[f"outcomes foreseen, {kind}{suffix}"] = float(line["outcomes"]), required_data
+        baselines = self.open[self.open["search"] != "StateFactory"]
+        checked["solved, placebo or breadth-first"] = float(baselines["solved"].max()), ""
         checked["reward at the end, synthetic game"] = round(float(self.trace["Reward"].iloc[-1]), 3), "synthetic"
         return checked
 
@@ -292,20 +292,23 @@ def searched(
     engine: str = "rules", proposer: Any = "valid", world_model: Any = "exact", data: str = "auto", task: str = "",
     closed: str = "alfworld-made-train-006", simulations: int = 12, budget: int = 300,
 ) -> Searches:  # fmt: skip
-    """Play Table 17's game and the closed-drawer game, in two orders of the proposed actions.
+    """Search Table 17's game and the closed-drawer game, with two orders of the proposed actions.
 
-    task, closed: ids of games, see `case`. Raises as `case`, Setup and Settings do, before any search.
+    task, closed: ids of games, see `case`. Raises as `case`, `Setup` and `Settings`, before any search starts.
     """
-    setup, of, hidden = Setup(engine, {}, proposer, world_model), case(task, data), case(closed, "synthetic")
-    shown = of if task else case(data="synthetic")
-    narrow, wide = [Settings(simulations, width, steps=20) for width in (3, 8)], Settings(simulations, 0, steps=20)
-    whole = [wide, replace(wide, simulations=1)]
-    both = compared(of, setup, [*narrow, *whole], budget, 2), compared(hidden, setup, whole, budget, 2)
-    return Searches(setup, shown, solve(shown, setup, wide), of.data, budget, *both)
+    setup, main, drawer = Setup(engine, {}, proposer, world_model), case(task, data), case(closed, "synthetic")
+    stepwise = main if task else case(data="synthetic")
+    limited, unlimited = (
+        [Settings(simulations, width, steps=20) for width in (3, 8)],
+        Settings(simulations, 0, steps=20),
+    )
+    full = [unlimited, replace(unlimited, simulations=1)]
+    comparisons = compared(main, setup, [*limited, *full], budget, 2), compared(drawer, setup, full, budget, 2)
+    return Searches(setup, stepwise, solve(stepwise, setup, unlimited), main.data, budget, *comparisons)
 
 
 def _named(line: Mapping[str, Any]) -> str:
-    """What a search is called: who values the leaves, and how it looks for them."""
+    """A search's name: the value function and the kind of search."""
     if line["search"] == "breadth-first":
         return "breadth-first"
     return f"{line['search']}, " + ("greedy" if line["simulations"] == 1 else f"tree search, K = {line['width']}")

@@ -1,12 +1,13 @@
-"""Table 3 and Figure 2: what the rebuilt benchmark holds, and the monotonic baseline on it, which needs no model.
+"""Table 3 and Figure 2: the contents of the rebuilt benchmark, and its monotonic baseline, which needs no model.
 
-In three domains the baseline is no test of the data: how random steps pad a trajectory was chosen to give the paper's
-value (`statefactory.benchmark.labels`). `distances_of_labels` needs no world, only what the steps are worth: it draws
-the padding of any seed anew, with random steps before at 0. That is exact where labels are linear and the expert's plan
-does not hang on the beginning (ALFWorld, TextWorld); elsewhere it is near, and a build is exact.
+In three domains the baseline does not test the data, since the padding with random steps was chosen to reproduce the
+paper's value (`statefactory.benchmark.labels`). `distances_of_labels` needs only labels, no world: it samples the
+padding for any seed, with label 0 for random steps before the expert's. This is exact if labels are linear and the
+expert's plan does not depend on the random beginning (ALFWorld, TextWorld). Elsewhere it is approximate, and only a
+build is exact.
 
-The two ALFWorld games whose positive trajectories the paper prints whole, Tables 4 and 20, are played again, and hold
-the suite's ALFWorld, its expert and its labels against the paper's own data.
+The paper prints two positive trajectories of ALFWorld in full (Tables 4 and 20). Both games are replayed, which
+compares the suite's ALFWorld, expert and labels with the paper's own data.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ from statefactory.predictors.baselines import Monotonic
 from worlds.base import Expert, ListingWorld
 
 METHOD = "Monotonic"
-# The domains whose padding was chosen to give the paper's value; the other two follow AlfWorld's.
+# Domains whose padding was fitted to the paper's value; the other two follow AlfWorld's.
 FITTED = ("alfworld", "scienceworld", "blocksworld")
-# Where drawing random steps anew is near a build and not equal to it: their own scores are left out.
+# Domains where sampled padding only approximates a build, since the random steps' own scores are ignored.
 NEAR = ("scienceworld",)
-# Built in seconds; and their experts' plans hang on the random steps before.
+# Domains built in seconds, whose experts' plans depend on the random beginning.
 REBUILT = ("blocksworld", "webshop")
-# What `statefactory.benchmark.labels.Rule.sides` may be.
+# Titles of the values of `statefactory.benchmark.labels.Rule.sides`.
 PADDINGS: dict[Sides, str] = {
     "none": "no random steps",
     "before": "all before",
@@ -57,7 +58,7 @@ Pairs = Mapping[str, Sequence[Pair]]
 
 
 def counts(pairs: Pairs) -> pd.DataFrame:
-    """The paper's Table 3: a row a domain with its pairs, here and published, and its native reward and tasks.
+    """The paper's Table 3: one row per domain with the number of pairs, ours and published, native reward and tasks.
 
     The counts are the builder's own constants (`Domain.sizes`).
     """
@@ -70,7 +71,7 @@ def counts(pairs: Pairs) -> pd.DataFrame:
 
 
 def lengths(pairs: Pairs) -> pd.DataFrame:
-    """Steps a trajectory: a row a domain and kind with mean, median, min and max; `expert` counts expert steps."""
+    """Trajectory lengths in steps, per domain and kind: mean, median, min, max. expert: mean number of expert steps."""
     table = rewards(pairs).groupby(["domain", "kind", "id"], sort=False)["is_expert"].agg(["size", "sum"])
     kinds = table.groupby(["domain", "kind"], sort=False)
     steps = kinds["size"].agg(["count", "mean", "median", "min", "max"]).rename(columns={"count": "trajectories"})
@@ -78,7 +79,7 @@ def lengths(pairs: Pairs) -> pd.DataFrame:
 
 
 def rewards(pairs: Pairs) -> pd.DataFrame:
-    """A row a step: domain, kind, id, step (from 0), part (of the trajectory, in (0, 1]), raw, shaped, is_expert."""
+    """One row per step: domain, kind, id, step (from 0), part (position, in (0, 1]), raw, shaped, is_expert."""
     return pd.DataFrame(
         {"domain": BY_NAME[name].title, "kind": row.kind, "id": row.id, "step": number,
          "part": (number + 1) / len(row.trajectory), "raw": step.reward.raw, "shaped": step.reward.shaped,
@@ -93,8 +94,8 @@ def rewards(pairs: Pairs) -> pd.DataFrame:
 def sample_table(pair: Pair, kind: Kind = "positive", width: int = 110) -> pd.DataFrame:
     """One trajectory as the paper prints it (Tables 4-5, 18-33): Step, Action, Observation, GT.
 
-    width: characters of an observation that are shown; white space is put on one line, and the goal left out, which
-    WebShop repeats on every page.
+    width: characters of an observation. White space is collapsed. The goal, which WebShop repeats on every page, is
+    replaced by an ellipsis.
     """
     row = pair.positive if kind == "positive" else pair.negative
     texts = [shortened(text.replace(row.goal_description or "\0", "…"), width) for text in row.observations]
@@ -106,7 +107,7 @@ def sample_table(pair: Pair, kind: Kind = "positive", width: int = 110) -> pd.Da
 
 
 def build_table(built: Mapping[str, Built]) -> pd.DataFrame:
-    """How each build went: pairs, and how often random steps were drawn again or left out."""
+    """Statistics of the builds: pairs, and how often random steps were sampled again or omitted."""
     return pd.DataFrame({
         "domain": BY_NAME[name].title, "data": build.data, "pairs": build.about["pairs"],
         "beginnings drawn again": build.about["positive_redraws"],
@@ -116,35 +117,35 @@ def build_table(built: Mapping[str, Built]) -> pd.DataFrame:
 
 
 def sample_pairs(domains: Iterable[str], seed: int = 0) -> dict[str, Pair]:
-    """Domain -> a pair of synthetic data to look at."""
+    """Domain -> an example pair of synthetic data."""
     return {name: build(name, "synthetic", seed, show_progress=False).pairs()[0] for name in domains}
 
 
 def printed(built: Mapping[str, Built]) -> pd.DataFrame | None:
-    """How the games of the paper's printed trajectories agree with the print; None without ALFWorld's official data."""
+    """Agreement of the replayed games with the paper's printed trajectories; None without ALFWorld's official data."""
     if "alfworld" not in built or built["alfworld"].data != "official":
         return None
     try:
-        there = opened(BY_NAME["alfworld"], "official", 0)
-        return replay(there.world, there.expert)
+        domain = opened(BY_NAME["alfworld"], "official", 0)
+        return replay(domain.world, domain.expert)
     finally:
         close_all()
 
 
 def monotonic(pairs: Pairs) -> pd.DataFrame:
-    """The EPIC distances of the monotonic baseline behind those that the paper reports."""
+    """EPIC distances of the monotonic baseline: the published ones, then ours."""
     rows = scores.rows(METHOD, "none", {name: distances_of(members, Monotonic()) for name, members in pairs.items()})
     return tables.table([*scores.published([METHOD]), *rows])
 
 
 def seed_table(built: Mapping[str, Built], seeds: int = 10, workers: int = 2) -> pd.DataFrame:
-    """The monotonic baseline over seeds 0 … seeds-1 beside the published value: mean and spread.
+    """The monotonic baseline over seeds 0 … seeds-1 and the published value: mean and spread.
 
-    Domains of REBUILT are built for every seed, tasks included. For the others the random steps are drawn anew around
-    the experts' steps of `built`; ScienceWorld's negatives stay as built.
-    fitted: whether the padding was chosen to give the published value.
-    noise of a task: how far its distance moves with the random steps; noise of tasks: how far tasks are apart besides;
-    both as standard deviations, where the tasks stay. Published pairs have no seed: their one value is `here`.
+    Domains in REBUILT are built for every seed, including their tasks. For the others only the padding is sampled
+    again, around the expert's steps of `built`; ScienceWorld's negatives stay as built.
+    fitted: whether the padding was fitted to the published value. noise of a task: standard deviation of a task's
+    distance over seeds. noise of tasks: standard deviation between tasks beyond that. Both need the same tasks for all
+    seeds. Published pairs have no seed; their single value is in `here`.
     """
     published, rows = _published(), []
     for name, domain_build in built.items():
@@ -163,7 +164,7 @@ def seed_table(built: Mapping[str, Built], seeds: int = 10, workers: int = 2) ->
 
 
 def _over_seeds(name: str, built: Built, seeds: int, workers: int) -> tuple[np.ndarray, Noise | None]:
-    """The mean of each seed; and the noise of the distances, tasks by seeds, where all seeds have the same tasks."""
+    """The mean distance per seed, shape (seeds,), and the noise of the distances if all seeds have the same tasks."""
     if built.data == PUBLISHED:
         return np.array([distances_of(built.pairs(), Monotonic()).mean()]), None
     if name in REBUILT:
@@ -172,19 +173,19 @@ def _over_seeds(name: str, built: Built, seeds: int, workers: int) -> tuple[np.n
         return np.array([distances_of(seed_build.pairs(), Monotonic()).mean() for seed_build in builds]), None
     pairs = built.pairs()
     labels, negatives = expert_labels(pairs), {pair.task: pair.negative.shaped for pair in pairs}
-    drawn = np.array([distances_of_labels(labels, name, seed, negatives=negatives) for seed in range(seeds)])
-    return drawn.mean(axis=1), decompose(drawn.T) if min(drawn.shape) > 1 else None
+    distances = np.array([distances_of_labels(labels, name, seed, negatives=negatives) for seed in range(seeds)])
+    return distances.mean(axis=1), decompose(distances.T) if min(distances.shape) > 1 else None
 
 
 def gleave_table(pairs: Pairs) -> pd.DataFrame:
-    """The simplified distance and Gleave's on the same pairs, those on which the latter is defined."""
+    """The simplified distance and Gleave's, both on the pairs for which the latter is defined."""
     rows = []
     for name, members in pairs.items():
         predicted = [Monotonic().predict_pair(pair) for pair in members]
-        seen = [[text for row in pair.rows for text in row.observations] for pair in members]
-        canonical = gleave_distances(predicted, [pair.shaped for pair in members], seen)
+        observations = [[text for row in pair.rows for text in row.observations] for pair in members]
+        canonical = gleave_distances(predicted, [pair.shaped for pair in members], observations)
         defined = np.isfinite(canonical)
-        repeated = np.mean([1 - len(set(texts)) / len(texts) for texts in seen])
+        repeated = np.mean([1 - len(set(texts)) / len(texts) for texts in observations])
         rows.append(
             {"domain": BY_NAME[name].title, "pairs": len(members), "defined": int(defined.sum()),
              "simplified": distances_of(members, Monotonic())[defined].mean(), "Gleave": canonical[defined].mean(),
@@ -194,18 +195,18 @@ def gleave_table(pairs: Pairs) -> pd.DataFrame:
 
 
 def paddings(built: Mapping[str, Built], seeds: int = 10) -> pd.DataFrame:
-    """What other ways of padding would give on the experts' steps as built: the means over seeds, beside the paper's.
+    """The baseline with other kinds of padding around the built expert steps: means over seeds, and published values.
 
-    Domains whose labels are t/T. "three at each end": 0 to 3 random steps drawn for each end by itself.
+    Only for domains with labels t/T. "three at each end": 0 to 3 random steps sampled separately for each end.
     """
     published, rows = _published(), []
     for name in (name for name in built if BY_NAME[name].rule.expert == "linear"):
         rule, labels = BY_NAME[name].rule, expert_labels(built[name].pairs())
-        ways = _ways(rule)
-        ways["three at each end"] = EachEnd(**{field.name: getattr(rule, field.name) for field in fields(rule)})
+        variants = _ways(rule)
+        variants["three at each end"] = EachEnd(**{field.name: getattr(rule, field.name) for field in fields(rule)})
         means = {
-            title: np.mean([distances_of_labels(labels, name, seed, way).mean() for seed in range(seeds)])
-            for title, way in ways.items()
+            title: np.mean([distances_of_labels(labels, name, seed, variant).mean() for seed in range(seeds)])
+            for title, variant in variants.items()
         }
         rows.append({"domain": BY_NAME[name].title, "published": published[name], **means,
                      "chosen": PADDINGS[rule.sides], "evidence": "simulated"})  # fmt: skip
@@ -213,35 +214,37 @@ def paddings(built: Mapping[str, Built], seeds: int = 10) -> pd.DataFrame:
 
 
 def _ways(rule: Rule) -> dict[str, Rule]:
-    """The rule with each of PADDINGS, by title."""
+    """Title -> variant of the rule, for each kind in PADDINGS."""
     return {title: replace(rule, sides=sides) for sides, title in PADDINGS.items()}
 
 
 def _published() -> dict[str, float]:
-    """Domain -> the baseline's distance in the paper."""
+    """Domain -> the published distance of the monotonic baseline."""
     values = {row["metric"]: row["value"] for row in scores.published([METHOD])}
     return {name: values[scores.metric(name)] for name in BY_NAME}
 
 
 class EachEnd(Rule):
-    """The other reading of the paper's "k in [0, 3]": so many at each end."""
+    """The other reading of the paper's "k in [0, 3]": k random steps at each end."""
 
     def draw(self, random: Random) -> Padding:
         return Padding(random.randint(0, MOST_RANDOM_STEPS), random.randint(0, MOST_RANDOM_STEPS))
 
 
 def lengths_alone(lengths: Sequence[int] = (3, 4, 5, 6, 8, 10, 13, 17, 22, 30), pairs: int = 2000) -> pd.DataFrame:
-    """The monotonic baseline where every plan has T steps, a column a way of padding; labels t/T, negatives 0."""
-    ways, rows = _ways(BY_NAME["alfworld"].rule), []
+    """The baseline if every plan has T steps; one column per kind of padding. Labels are t/T, negatives 0."""
+    variants, rows = _ways(BY_NAME["alfworld"].rule), []
     for steps in lengths:
         labels = {str(number): [step / steps for step in range(1, steps + 1)] for number in range(pairs)}
-        means = {title: distances_of_labels(labels, "alfworld", rule=way).mean() for title, way in ways.items()}
+        means = {
+            title: distances_of_labels(labels, "alfworld", rule=variant).mean() for title, variant in variants.items()
+        }
         rows.append({"T": steps, **means, "evidence": "simulated"})
     return pd.DataFrame(rows)
 
 
 def expert_labels(pairs: Sequence[Pair]) -> dict[str, list[float]]:
-    """Task id -> what the expert's steps are worth, of built pairs."""
+    """Task id -> labels of the expert's steps, from built pairs."""
     return {
         pair.task: [step.reward.shaped for step in pair.positive.trajectory if step.reward.is_expert] for pair in pairs
     }
@@ -250,35 +253,35 @@ def expert_labels(pairs: Sequence[Pair]) -> dict[str, list[float]]:
 def distances_of_labels(
     labels: Labels, domain: str, seed: int = 0, rule: Rule | None = None, negatives: Labels | None = None
 ) -> np.ndarray:
-    """The monotonic baseline's EPIC distances, shape (tasks,), without playing anything.
+    """EPIC distances of the monotonic baseline, shape (tasks,), computed from labels without a world.
 
-    labels: of the expert's steps. seed: of the padding. rule: in place of the domain's, to see what another one would
-    give; a step after success is worth 0 if its rule says "zero", else 1. negatives: cut, or held at the last value,
-    to the positive's length; without them they are 0.
+    labels: task -> labels of the expert's steps. seed: of the padding. rule: replaces the domain's; a step after
+    success has label 0 if its `after` is "zero", else 1. negatives: task -> labels of the negative, truncated to the
+    positive's length or extended by its last value; 0 by default.
     """
     rule, recipe = rule or BY_NAME[domain].rule, BY_NAME[domain].recipe(seed)
-    truths, rising = [], []
-    for task, worth in labels.items():
+    truths, predicted = [], []
+    for task, expert in labels.items():
         before, after = rule.draw(recipe.random(task, "padding"))
-        positive = [0.0] * before + list(worth) + [0.0 if rule.after == "zero" else 1.0] * after
+        positive = [0.0] * before + list(expert) + [0.0 if rule.after == "zero" else 1.0] * after
         steps, negative = len(positive), (negatives or {}).get(task, (0.0,))
         truths.append([*positive, *negative[:steps], *[negative[-1]] * (steps - len(negative))])
-        rising.append([step / steps for step in range(1, steps + 1)] * 2)
-    return epic_distances(rising, truths, list(labels))
+        predicted.append([step / steps for step in range(1, steps + 1)] * 2)
+    return epic_distances(predicted, truths, list(labels))
 
 
 # --- the printed trajectories -----------------------------------------------------------------------------------------
 
 
 class PrintedStep(NamedTuple):
-    """One step as printed: action and observation with CUT where the paper cuts, and the ground truth, two decimals."""
+    """A printed step: action and observation, with CUT for the paper's omissions, and ground truth to two decimals."""
 
     action: str
     observation: str
     truth: float
 
 
-# Table -> (game, steps). The last step of Table 4 is a random one; all others are the expert's.
+# Table -> (game, steps). The last step of Table 4 is random; all others are the expert's.
 TABLES: Mapping[str, tuple[str, tuple[PrintedStep, ...]]] = {
     "Table 4": (PRINTED_GAMES[0], (
         PrintedStep("go to countertop 3",
@@ -302,12 +305,12 @@ TABLES: Mapping[str, tuple[str, tuple[PrintedStep, ...]]] = {
 
 
 def replay(world: ListingWorld, expert: Expert) -> pd.DataFrame:
-    """A row a printed table: steps, and how many agree in action, observation and ground truth.
+    """Replay the printed games; one row per table with the numbers of steps that agree with the print.
 
-    The expert's plan gives the actions, and the random step is taken as printed. world: ALFWorld with official data.
+    Actions come from the expert's plan; random steps are taken as printed. world: ALFWorld with official data.
     Raises LookupError naming a game that the world's train split lacks.
     """
-    tasks: Sequence[Any] = world.tasks("train")  # ALFWorld's, which name their game
+    tasks: Sequence[Any] = world.tasks("train")  # ALFWorld's tasks, which have a field `game`
     games = {task.game: task for task in tasks}
     rows = []
     for table, (game, steps) in TABLES.items():
@@ -328,6 +331,6 @@ def replay(world: ListingWorld, expert: Expert) -> pd.DataFrame:
 
 
 def agrees(printed: str, text: str) -> bool:
-    """Whether a text is what is printed, any words standing for a CUT; white space counts as one blank."""
+    """Whether a text matches the print, in which a CUT stands for any text. White space is collapsed."""
     parts = (re.escape(" ".join(part.split())) for part in printed.split(CUT))
     return re.fullmatch(".*".join(parts), " ".join(text.split())) is not None

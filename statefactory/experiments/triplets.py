@@ -1,8 +1,8 @@
-"""Table 15's triplets: can an embedding tell a paraphrase of a fact from another fact of the same episode?
+"""Table 15's triplets: can an embedding distinguish a paraphrase of a fact from another fact of the same episode?
 
-A triplet has an anchor (a fact that was extracted, as a sentence), a paraphrase of it by a model, and a distractor from
-the same episode's history, which speaks of another object or says something else of the same one. An embedding is right
-where the anchor is nearer to the paraphrase than to the distractor (Eq. 14). Source: Shen et al. 2026, Appendix C.5.3.
+A triplet has an anchor (an extracted fact, as a sentence), a model's paraphrase of it, and a distractor: a fact from
+the same episode about another object, or with another value for the same object. An embedding is right if the anchor is
+closer to the paraphrase than to the distractor (Eq. 14). Source: Shen et al. 2026, Appendix C.5.3.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OTHER_OBJECT, CONTRADICTION = "another object", "another value"
 
 
 class Probe(NamedTuple):
-    """An anchor and its distractor. kind: how the distractor differs."""
+    """An anchor and its distractor. kind: OTHER_OBJECT or CONTRADICTION."""
 
     anchor: str
     negative: str
@@ -70,13 +70,13 @@ class Paraphrase(AnswerModel):
 
 @cache
 def _in_other_words(text: str) -> type[Paraphrase]:
-    """A paraphrase that is not the sentence itself."""
+    """A subclass of Paraphrase that rejects the sentence itself."""
 
     class OtherWords(Paraphrase):
         @field_validator("paraphrase")
         @classmethod
         def differs(cls, value: str) -> str:
-            # An echo has similarity 1 to its anchor: the triplet would be right whatever the embedding.
+            # A copy has similarity 1 to its anchor, so the triplet would be right for any embedding.
             if not _plain(value) or _plain(value) == _plain(text):
                 raise ValueError("the paraphrase repeats the sentence; use other words")
             return value
@@ -90,32 +90,32 @@ PARAPHRASE = read_prompt(
 
 
 def probes(trace: Trace, random: Random, most: int = 1, values: Values = "sentences") -> list[Probe]:
-    """Up to so many anchors of an episode, each with a distractor; an episode of a single fact has none.
+    """Sample up to `most` facts of an episode as anchors, each with a distractor; none if there is only one fact.
 
-    values: whether the trace's values are sentences, which say a fact themselves, or fragments.
+    values: whether the trace's values are whole sentences or fragments.
     """
-    known = _history(trace)
-    # Sorted: the order of a set of texts differs from process to process.
-    chosen = random.sample(sorted(known), min(most, len(known)))
-    drawn = (_probe(fact, known, random, values) for fact in chosen)
-    return [probe for probe in drawn if probe]
+    facts = _history(trace)
+    # Sorted, since the order of a set of strings differs between processes.
+    anchors = random.sample(sorted(facts), min(most, len(facts)))
+    candidates = (_probe(fact, facts, random, values) for fact in anchors)
+    return [probe for probe in candidates if probe]
 
 
 def paraphrased(backbone: Backbone, probe: Probe) -> Triplet:
-    """The probe with a paraphrase. Raises MalformedAnswer where the model only repeats the sentence."""
+    """Add a model's paraphrase to a probe. Raises MalformedAnswer if the model only repeats the sentence."""
     answer = backbone.ask(PARAPHRASE, sentence=probe.anchor).value
     return Triplet(probe.anchor, answer.paraphrase, probe.negative)
 
 
 def hits(triplets: Sequence[Triplet], embedder: Embedder) -> np.ndarray:
-    """Of each triplet, whether the paraphrase is nearer to the anchor than the distractor (Eq. 14); shape (n,)."""
+    """Whether the anchor is closer to the paraphrase than to the distractor (Eq. 14), per triplet; shape (n,)."""
     near, far = similarities(triplets, embedder).T
     # Eq. 14 is strict: a tie is a miss.
     return near > far
 
 
 def similarities(triplets: Sequence[Triplet], embedder: Embedder) -> np.ndarray:
-    """Cosines of the anchor with paraphrase and distractor, shape (n, 2)."""
+    """Cosine similarities of each anchor to its paraphrase and its distractor, shape (n, 2)."""
     if not triplets:
         return np.zeros((0, 2))
     vectors = embedder.embed([text for triplet in triplets for text in triplet])
@@ -123,11 +123,11 @@ def similarities(triplets: Sequence[Triplet], embedder: Embedder) -> np.ndarray:
     return np.stack([(anchors * positives).sum(axis=1), (anchors * negatives).sum(axis=1)], axis=1)
 
 
-Fact = tuple[str, str, str]  # identity, name of the attribute, value
+Fact = tuple[str, str, str]  # identity, attribute name, value
 
 
 def _history(trace: Trace) -> set[Fact]:
-    """Every fact that held at some step."""
+    """All facts of the states of an episode."""
     return {
         (entity.identity, attribute.name, attribute.value)
         for state in dict.fromkeys(trace.states)
@@ -137,12 +137,12 @@ def _history(trace: Trace) -> set[Fact]:
 
 
 def _probe(anchor: Fact, known: Iterable[Fact], random: Random, values: Values) -> Probe | None:
-    """With a contradiction or with a fact of another object, by a coin's toss where there are both."""
+    """A probe with a contradiction or a fact of another object as distractor, at random if both exist; else None."""
     (identity, name, value), anchor_text = anchor, _said(anchor, values)
-    against = sorted(fact for fact in known if fact[:2] == (identity, name) and fact[2] != value)
-    # Two objects may share a sentence ("Both doors are shut."), which is no distractor of itself.
-    others = sorted(fact for fact in known if fact[0] != identity and _said(fact, values) != anchor_text)
-    kinds = [(kind, facts) for kind, facts in ((CONTRADICTION, against), (OTHER_OBJECT, others)) if facts]
+    contradicting = sorted(fact for fact in known if fact[:2] == (identity, name) and fact[2] != value)
+    # Two objects may have the same sentence ("Both doors are shut."), which cannot be its own distractor.
+    unrelated = sorted(fact for fact in known if fact[0] != identity and _said(fact, values) != anchor_text)
+    kinds = [(kind, facts) for kind, facts in ((CONTRADICTION, contradicting), (OTHER_OBJECT, unrelated)) if facts]
     if not kinds:
         return None
     kind, facts = random.choice(kinds)
@@ -162,7 +162,7 @@ def _plain(text: str) -> str:
 
 ACCURACY = "Triplet accuracy"
 
-# The paper's Table 12. It cuts its positives short ("…"), and the second anchor; nothing is added to them here.
+# The paper's Table 12. It truncates the positives ("…") and the second anchor; we leave them as printed.
 PRINTED = {
     "Case 1, spatial relations": Triplet(
         "The blue block is on the orange block.",
@@ -175,16 +175,17 @@ PRINTED = {
         "The tissuebox 1 is on sidetable 1",
     ),
 }
-# What the paper says of them: of these embeddings one fails, in one case.
+# The paper's result: of these embeddings only one fails, in one case.
 TESTED = ("all-MiniLM-L6-v2", "all-mpnet-base-v2", "embeddinggemma-300m")
 FAILED = ("Case 2, topic distraction", "embeddinggemma-300m")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(Experiment):
-    """Probes said in other words. extracted: the run whose states they come from. each: trajectories of a domain.
+    """An experiment in which a model paraphrases probes.
 
-    probes: by episode, as `probes_of` draws them.
+    extracted: the run with the extracted states. each: trajectories per domain. probes: episode -> probe, from
+    `probes_of`.
     """
 
     extracted: str = ""
@@ -201,7 +202,7 @@ class Setup(Experiment):
         return ParaphraseResults
 
     def operators(self) -> tuple[str, ...]:
-        """The one question."""
+        """The operator of the paraphrasing prompt."""
         return (PARAPHRASE.operator,)
 
     def tasks(self) -> list[str]:
@@ -209,17 +210,17 @@ class Setup(Experiment):
         return list(self.probes)
 
     def play(self, task: str, ledger: Ledger) -> dict[str, str]:
-        """A triplet. Raises MalformedAnswer where the model only repeats the sentence."""
+        """Make a triplet. Raises MalformedAnswer if the model only repeats the sentence."""
         return paraphrased(ledger, self.probes[task])._asdict()
 
 
 @dataclass(frozen=True)
 class ParaphraseResults(experiment.Results[Setup]):
-    """The triplets of a run; its failed episodes are probes that the model could not say in other words."""
+    """The triplets of a run. Failed episodes are probes that the model could not paraphrase."""
 
     @cached_property
     def triplets(self) -> dict[str, list[Triplet]]:
-        """Domain -> its triplets; domains without one are left out."""
+        """Domain -> its triplets; domains without triplets are omitted."""
         by_domain: dict[str, list[Triplet]] = {domain: [] for domain in DOMAINS}
         for name, episode in sorted(self.episodes.items()):
             if not episode.failed:
@@ -230,46 +231,50 @@ class ParaphraseResults(experiment.Results[Setup]):
 def collect(
     extracted: Results, engine: str, each: int = 12, seed: int = 0, workers: int = 0, cluster: str = "", **options: Any
 ) -> ParaphraseResults:
-    """Probes from so many trajectories of each domain, said in other words by the engine.
+    """Sample probes from `each` trajectories per domain and let the engine paraphrase them.
 
-    extracted: a run with states that StateFactory extracted. The rest is as for `lab.runs.collecting.collect`. A probe
-    that the model only repeats is left out, and counted as failed.
+    extracted: a run with states that StateFactory extracted. Other arguments: see `lab.runs.collecting.collect`. A
+    probe that the model only repeats is omitted and counted as failed.
     Raises ValueError for `rules`, since a template is no paraphrase.
     """
     if "rules" in engines.parse(engine).kinds:
         raise ValueError("triplets want a model's paraphrases; give engine=local, a model's name or replay:RECORDING")
-    own: dict[str, Any] = {"extracted": extracted.folder.name, "each": each, "probes": probes_of(extracted, each, seed)}
-    setup = Setup(engine=engine, data=extracted.setup.data, seed=seed, **own)
+    fields: dict[str, Any] = {
+        "extracted": extracted.folder.name,
+        "each": each,
+        "probes": probes_of(extracted, each, seed),
+    }
+    setup = Setup(engine=engine, data=extracted.setup.data, seed=seed, **fields)
     return collecting.collect(setup, workers, cluster, **options)
 
 
 def record(made: ParaphraseResults, embedding: str) -> None:
-    """Save the paraphrases as a recording, if `python -m lab record` runs the notebook."""
+    """Save the paraphrases as a recording if `python -m lab record` runs the notebook."""
     collecting.record(made, tables.table(accuracy_rows(made, embedding)), collecting.costs(made))
 
 
 def probes_of(extracted: Results, each: int, seed: int) -> dict[str, Probe]:
-    """Name -> probe, from trajectories spread evenly over each domain's pairs, positives and negatives in turn."""
-    named: dict[str, Probe] = {}
+    """Name -> probe, from trajectories spread evenly over each domain's pairs, alternating positives and negatives."""
+    by_name: dict[str, Probe] = {}
     for domain in extracted.setup.datasets:
         part = extracted.part(domain, METHODS["statefactory"].title)
         for number, prediction in enumerate(spread(part.predictions, each)):
-            half = number % len(prediction.pair.rows)
-            row = prediction.pair.rows[half]
+            trajectory = number % len(prediction.pair.rows)
+            row = prediction.pair.rows[trajectory]
             random, values = Random(f"{row.id} {seed}"), part.setup.values
-            drawn = probes(prediction.traces[half], random, values=values) if prediction.traces else []
-            named |= {f"{domain}/{row.id}/{index}": probe for index, probe in enumerate(drawn)}
-    return named
+            row_probes = probes(prediction.traces[trajectory], random, values=values) if prediction.traces else []
+            by_name |= {f"{domain}/{row.id}/{index}": probe for index, probe in enumerate(row_probes)}
+    return by_name
 
 
 def accuracy_rows(made: ParaphraseResults, embedding: str) -> list[tables.Row]:
-    """The triplet accuracy of an embedding, as a share, over all domains; no row where no paraphrase could be read."""
+    """The triplet accuracy of an embedding over all domains, as a share; no row if there are no triplets."""
     triplets = [triplet for group in made.triplets.values() for triplet in group]
     if not triplets:
         return []
     right = int(hits(triplets, embedder_of(embedding)).sum())
     share, outcomes = wilson(right, len(triplets)), made.outcomes()
-    # A probe without a paraphrase has no triplet: it is counted beside n and is no part of it.
+    # A probe without a paraphrase has no triplet: it is reported as failed and not part of n.
     return [tables.row(
         embedding, made.backbone, ACCURACY, share.value, evidence="measured",
         source=f"paraphrases by {made.backbone}", n=len(triplets), interval=(share.low, share.high),
@@ -278,36 +283,36 @@ def accuracy_rows(made: ParaphraseResults, embedding: str) -> list[tables.Row]:
 
 
 def accuracy_by_domain(made: ParaphraseResults, embeddings: Sequence[str]) -> pd.DataFrame:
-    """A row a domain, a column an embedding: right triplets of all."""
+    """Share of right triplets; one row per domain, one column per embedding."""
     import pandas as pd
 
-    lines = [
+    rows = [
         {"domain": title(domain), "triplets": len(triplets)}
         | {name: hits(triplets, embedder_of(name)).mean() for name in embeddings}
         for domain, triplets in made.triplets.items()
     ]
-    return pd.DataFrame(lines).assign(paraphraser=made.backbone, evidence="measured")
+    return pd.DataFrame(rows).assign(paraphraser=made.backbone, evidence="measured")
 
 
 def sample(made: ParaphraseResults, embedding: str, most: int = 2) -> pd.DataFrame:
     """The first triplets of each domain with their similarities."""
-    shown = [(title(domain), *triplet) for domain, triplets in made.triplets.items() for triplet in triplets[:most]]
-    table = readable(shown, columns=["domain", "anchor", "paraphrase", "distractor"])
-    near, far = similarities([Triplet(*line[1:]) for line in shown], embedder_of(embedding)).T
+    rows = [(title(domain), *triplet) for domain, triplets in made.triplets.items() for triplet in triplets[:most]]
+    table = readable(rows, columns=["domain", "anchor", "paraphrase", "distractor"])
+    near, far = similarities([Triplet(*line[1:]) for line in rows], embedder_of(embedding)).T
     return table.assign(**{"to paraphrase": near.round(3), "to distractor": far.round(3), "right": near > far})
 
 
 def printed_cases(embeddings: Sequence[str]) -> pd.DataFrame:
-    """Table 12's strings as printed: similarities here, whether they pass, and whether the paper says so."""
+    """Table 12's triplets as printed: our similarities, whether they pass here, and whether they do in the paper."""
     import pandas as pd
 
-    lines = []
+    rows = []
     for case, triplet in PRINTED.items():
         for name in embeddings:
             ((near, far),) = similarities([triplet], embedder_of(name))
-            lines.append({
+            rows.append({
                 "case": case, "embedding": name, "to positive": near, "to negative": far,
                 "passes here": bool(near > far),
                 "passes in the paper": (case, name) != FAILED if name in TESTED else None, "evidence": "measured",
             })  # fmt: skip
-    return pd.DataFrame(lines)
+    return pd.DataFrame(rows)

@@ -1,4 +1,4 @@
-"""Rewards by hand: pick a trajectory and a predictor, step through it, edit a fact, and see the reward move."""
+"""Reward explorer: pick a trajectory and a predictor, step through it, edit a fact and see the reward change."""
 
 from __future__ import annotations
 
@@ -37,14 +37,17 @@ from statefactory.state import LEVELS, Attribute, Entity, Group, Level, State, V
 from statefactory.trust import told
 from statefactory.walkthrough import Walkthrough, walk
 
-METHOD = "statefactory"  # stands for all levels of extraction, which are methods of their own in experiments
+METHOD = "statefactory"  # all levels of extraction, which are separate methods in experiments
 BY_LEVEL: dict[Level, str] = {level: name for name, (_, level) in EXTRACTIONS.items()}
 SHOWN = 300  # characters of an observation
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What is predicted. number: of the domain's pairs. predictor: of `METHODS`, or METHOD, for which level counts."""
+    """What to predict, and how. number: index of the pair in its domain.
+
+    predictor: a name in `METHODS`, or METHOD, which `level` specifies further.
+    """
 
     domain: str
     number: int
@@ -58,16 +61,16 @@ class Selection:
 
     @property
     def method(self) -> str:
-        """The name in `METHODS`."""
+        """The method's name in `METHODS`."""
         return BY_LEVEL[self.level] if self.predictor == METHOD else self.predictor
 
     @property
     def pair(self) -> Pair:
-        """The trajectory and its negative. Raises as `figure4.pair_of`."""
+        """The selected pair. Raises as `figure4.pair_of`."""
         return figure4.pair_of(self.domain, self.number, self.data, self.seed)
 
     def follow(self) -> PairWalkthrough:
-        """Let the predictor follow both trajectories of the pair. Raises as an experiment does."""
+        """Run the predictor on both trajectories of the pair. Raises as an experiment."""
         engine = engine_strings.seeded(self.engine, self.seed)
         return figure4.walked(
             self.domain, self.number, engine, self.embedding, self.seed, values=self.values, method=self.method,
@@ -76,8 +79,10 @@ class Selection:
 
 
 class Fact(NamedTuple):
-    """A place in a state or a goal. side: "state" or "goal". item: which object or sentence; part: which attribute or
-    sentence of the object, None for its name or for all of the sentence.
+    """An editable text in a state or goal.
+
+    side: "state" or "goal". item: index of the object or sentence. part: index of the object's attribute or sentence;
+    None for the object's name or a whole sentence. told: label in the menu. text: the current text.
     """
 
     side: str
@@ -88,7 +93,7 @@ class Fact(NamedTuple):
 
 
 def facts(walked: Walkthrough, step: int) -> list[Fact]:
-    """What can be edited at a step (from 1): the goal's facts first, since those alone are looked for in the state."""
+    """The editable texts at a step (from 1). The goal's come first, since only they are matched with the state."""
     index = walked.index_of(step)
     sides: dict[str, Sequence[Entity | Group | str]] = {
         "goal": walked.trace.goals[index], "state": walked.trace.states[index]
@@ -110,35 +115,35 @@ def _facts(side: str, number: int, item: Entity | Group | str) -> list[Fact]:
 
 
 def edited(walked: Walkthrough, step: int, fact: Fact, text: str, embedding: str = DEFAULT) -> Walkthrough:
-    """The same with a fact in other words at one step, and with what that does to its reward. text: "" drops it."""
+    """The walkthrough with one fact replaced at one step, and its new reward. text: "" removes the fact."""
     index = walked.index_of(step)
     name = "goals" if fact.side == "goal" else "states"
     states: list[State] = list(getattr(walked.trace, name))
     items: list[Entity | Group | str] = list(states[index])
     changed = _changed(items[fact.item], fact.part, text.strip())
     items[fact.item : fact.item + 1] = [changed] if changed else []
-    states[index] = tuple(items)  # type: ignore[assignment]  # of the level's own kind still
-    changed_trace = replace(walked.trace, **{name: tuple(states)})  # type: ignore[arg-type]  # one of two fields
+    states[index] = tuple(items)  # type: ignore[assignment]  # items keep the level's type
+    changed_trace = replace(walked.trace, **{name: tuple(states)})  # type: ignore[arg-type]  # `name` is a field with states
     return walk(walked.row, changed_trace, embedder_of(embedding))
 
 
 def _changed(item: Entity | Group | str, part: int | None, text: str) -> Entity | Group | str | None:
-    """The item with one part in other words; None for one that is gone."""
+    """The item with one part replaced; None if it is removed."""
     if isinstance(item, str):
         return text or None
     if part is None:
         return replace(item, identity=text) if text else None
     if isinstance(item, Entity):
-        kept = [*item.attributes]
-        kept[part : part + 1] = [Attribute(kept[part].name, text)] if text else []
-        return replace(item, attributes=tuple(kept))
+        attributes = [*item.attributes]
+        attributes[part : part + 1] = [Attribute(attributes[part].name, text)] if text else []
+        return replace(item, attributes=tuple(attributes))
     statements = [*item.statements]
     statements[part : part + 1] = [text] if text else []
     return replace(item, statements=tuple(statements))
 
 
 def price(asked: Selection) -> str:
-    """What following the pair asks of models, in a few words."""
+    """Describe how many model calls the pair needs."""
     steps = sum(len(row.trajectory) for row in (asked.pair.positive, asked.pair.negative))
     asking = operators_of(asked.method)
     answering: Engine = engine_strings.routed(asked.engine, {}, asking, METHODS[asked.method].title)
@@ -149,43 +154,51 @@ def price(asked: Selection) -> str:
 
 
 class Rewards(Panel):
-    """Its controls, the drawing of a step, and a fact to edit. Where they stand at first: the notebook's parameters."""
+    """The panel: controls, the drawing of a step, and a fact to edit. Arguments are the controls' first values."""
 
     def __init__(
         self, domain: str = "alfworld", number: int = 0, engine: str = "rules", embedding: str = DEFAULT,
         data: str = "synthetic", seed: int = 0, step: int = -1, values: Values = "fragments",
     ) -> None:  # fmt: skip
-        asked: dict[str, Any] = {"engine": engine, "embedding": embedding, "data": data, "seed": seed, "values": values}
-        self.first = Selection(domain, number, **asked)
-        steps = len(self.first.pair.positive.trajectory)  # first of all: it says in words what there is not
+        fields: dict[str, Any] = {
+            "engine": engine,
+            "embedding": embedding,
+            "data": data,
+            "seed": seed,
+            "values": values,
+        }
+        self.first = Selection(domain, number, **fields)
+        steps = len(
+            self.first.pair.positive.trajectory
+        )  # first, since it raises a clear error for an unknown domain or pair
         self.followed: PairWalkthrough | None = None
-        self.selected = self.first  # what was followed
+        self.selected = self.first  # the selection behind `followed`
         self.changed: Walkthrough | None = None  # with the edited fact
-        drop = {"style": STYLE, "layout": Layout(width="32em")}
+        options = {"style": STYLE, "layout": Layout(width="32em")}
         self.world = Dropdown(options=[(world.title, name) for name, world in BY_NAME.items()], value=domain,
-                              description="world", **drop)  # fmt: skip
-        self.task = Dropdown(description="task", **drop)
-        others = [(method.title, name) for name, method in METHODS.items() if name not in EXTRACTIONS]
-        self.predictor = Dropdown(options=[("StateFactory", METHOD), *others], description="predictor", **drop)
+                              description="world", **options)  # fmt: skip
+        self.task = Dropdown(description="task", **options)
+        predictors = [(method.title, name) for name, method in METHODS.items() if name not in EXTRACTIONS]
+        self.predictor = Dropdown(options=[("StateFactory", METHOD), *predictors], description="predictor", **options)
         self.level = Dropdown(options=[(level.replace("_", "-"), level) for level in LEVELS], description="level",
                               value=self.first.level, style=STYLE, layout=WIDE)  # fmt: skip
-        here = [name for name, there in known().items() if there]
-        self.embedding = Combobox(value=embedding, options=here, description="embedding", continuous_update=False,
-                                  **drop)  # fmt: skip
+        names = [name for name, present in known().items() if present]
+        self.embedding = Combobox(value=embedding, options=names, description="embedding", continuous_update=False,
+                                  **options)  # fmt: skip
         self.engine = engine_box("engine", engine)
         self.step = IntSlider(1, min=1, max=steps, description="step", continuous_update=False, style=STYLE,
                               layout=Layout(width="48em"))  # fmt: skip
-        self.fact = Dropdown(description="fact", options=[], **drop)
-        self.text = Text(description="in other words", continuous_update=False, **drop)
+        self.fact = Dropdown(description="fact", options=[], **options)
+        self.text = Text(description="in other words", continuous_update=False, **options)
         self.moved, self.about = HTML(), HTML()
         self.drawing = Image(format="png", layout=Layout(max_width="100%"))
         self._list_tasks()
         self.task.value = number
         self.play = Action("Follow the trajectory", self.follow, lambda: price(self.asked()), self.asked,
                            [self.about, self.drawing])  # fmt: skip
-        what = VBox([self.world, self.task, self.predictor, row(self.level), self.embedding, self.engine])
+        selection = VBox([self.world, self.task, self.predictor, row(self.level), self.embedding, self.engine])
         edit = VBox([HTML("<b>Edit a fact at this step</b>"), self.fact, self.text, self.moved])
-        super().__init__([row(what, edit), self.play, self.step, self.about, self.drawing])
+        super().__init__([row(selection, edit), self.play, self.step, self.about, self.drawing])
         self.world.observe(lambda _: self._list_tasks(), "value")
         on_change((self.world, self.task, self.predictor, self.level, self.embedding, self.engine), self._refresh)
         self.step.observe(lambda _: self._look(), "value")
@@ -194,15 +207,16 @@ class Rewards(Panel):
         self.follow(step)
 
     def asked(self) -> Selection:
-        """What the controls say."""
+        """The current values of the controls."""
         return replace(
             self.first, domain=self.world.value, number=self.task.value, predictor=self.predictor.value,
             level=self.level.value, embedding=self.embedding.value.strip(), engine=self.engine.value.strip(),
         )  # fmt: skip
 
     def follow(self, step: int = -1) -> None:
-        """Let the predictor follow the trajectory, and show a step (from 1; -1 for the last). Raises as
-        `Selection.follow`.
+        """Run the predictor on the pair and display a step (from 1; -1 for the last).
+
+        Raises as `Selection.follow`, and ValueError if the step does not exist.
         """
         selected = self.asked()
         self.followed, self.selected = selected.follow(), selected
@@ -210,36 +224,38 @@ class Rewards(Panel):
         before, index = self.step.value, self.followed.positive.index_of(step)
         with self.step.hold_trait_notifications():
             self.step.max, self.step.value = len(self.followed.positive), index + 1
-        if self.step.value == before:  # else it was looked at already
+        if self.step.value == before:  # otherwise the slider's observer displayed it already
             self._look()
 
     def edit(self) -> None:
-        """Put the text in the place of the fact, and show how the reward moves; what goes wrong is told in words."""
-        fact, before = self.fact.value, self.followed
-        if before is None or fact is None or self.text.value == fact.text:
+        """Replace the fact by the text and display how the reward changes. Errors are displayed in words."""
+        fact, followed = self.fact.value, self.followed
+        if followed is None or fact is None or self.text.value == fact.text:
             self.moved.value = ""
             if self.changed:
                 self.changed = None
                 self._draw()
             return
         try:
-            self.changed = edited(before.positive, self.step.value, fact, self.text.value, self.selected.embedding)
+            self.changed = edited(followed.positive, self.step.value, fact, self.text.value, self.selected.embedding)
         except Exception as error:
             self.changed, self.moved.value = None, warning(words(error))
             return
         index = self.step.value - 1
-        was, now = before.positive.rewards[index], self.changed.rewards[index]
-        self.moved.value = f"reward of step {index + 1}: {was:.3f} → <b>{now:.3f}</b> ({now - was:+.3f})"
+        old_reward, new_reward = followed.positive.rewards[index], self.changed.rewards[index]
+        self.moved.value = (
+            f"reward of step {index + 1}: {old_reward:.3f} → <b>{new_reward:.3f}</b> ({new_reward - old_reward:+.3f})"
+        )
         self._draw()
 
     def picture(self) -> bytes:
-        """The step as it is drawn."""
+        """The drawing of the step, as PNG."""
         return bytes(self.drawing.value)
 
     def _list_tasks(self) -> None:
         try:
             members: Sequence[Pair] = figure4.pairs_of(self.world.value, self.first.data, self.first.seed)
-        except Exception as error:  # data that is not here, say
+        except Exception as error:  # such as missing data
             members, self.about.value = (), warning(words(error))
         labels = [
             f"{shortened(pair.positive.goal_description, 60)} ({len(pair.positive.trajectory)} steps)"
@@ -252,13 +268,13 @@ class Rewards(Panel):
         self.play.refresh()
 
     def _look(self) -> None:
-        """Another step: its facts, its words, and its drawing."""
+        """Display the selected step: its facts, texts and drawing."""
         if not self.followed:
             return
         walked, index = self.followed.positive, self.step.value - 1
-        done = walked.row.trajectory[index]
+        record = walked.row.trajectory[index]
         self.about.value = (
-            f"<b>{escaped(done.action)}</b> → {escaped(shortened(done.observation, SHOWN))}<br>"
+            f"<b>{escaped(record.action)}</b> → {escaped(shortened(record.observation, SHOWN))}<br>"
             f"<small>{escaped('; '.join(walked.changed(index + 1)) or 'no change of the state')}</small>"
         )
         if walked.flags[index]:
@@ -270,7 +286,7 @@ class Rewards(Panel):
         self._draw()
 
     def _offer(self) -> None:
-        """The chosen fact as it is, to be edited; an edit of another one is taken back."""
+        """Put the selected fact into the text field; this discards an edit of another fact."""
         self.text.value = self.fact.value.text if self.fact.value else ""
         self.edit()
 
@@ -278,6 +294,6 @@ class Rewards(Panel):
         from statefactory import plots  # which loads matplotlib
 
         if self.followed:
-            followed, shown = self.followed, self.changed or self.followed.positive
+            followed, walked = self.followed, self.changed or self.followed.positive
             note = followed.note + (" · one fact edited" if self.changed else "")
-            self.drawing.value = png(lambda: plots.draw_walkthrough(shown, followed.negative, self.step.value, note))
+            self.drawing.value = png(lambda: plots.draw_walkthrough(walked, followed.negative, self.step.value, note))

@@ -1,8 +1,8 @@
-"""Looking ahead: what a world model foresees of candidate actions, and the reward of Eq. 15 on it.
+"""Lookahead: a world model predicts the outcomes of candidate actions, and a predictor rewards them (Eq. 15).
 
-The paper's world model is a trained LLaMA (Li et al. 2025). Here it is a prompted model, or rules that know the words
-of a world (`standins.statefactory.foresight`). The world itself, replayed beside the episode, is the upper bound. No
-agent has it, so tables call such rows privileged. A `Meter` caps the calls of all that plans.
+The paper's world model is a trained LLaMA (Li et al. 2025). Here it is a prompted model, or rules that know a world's
+wording (`standins.statefactory.foresight`). The upper bound is the world itself, replayed next to the episode. No agent
+has it, so tables mark such rows as privileged. A `Meter` caps the calls of an entire planner.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ M = TypeVar("M")
 
 
 class Outcome(NamedTuple):
-    """What an action is thought to lead to. done: whether the episode ends there. known: False where none was found."""
+    """An action's predicted outcome. done: whether the episode ends. known: False if the model could not predict it."""
 
     observation: str
     done: bool = False
@@ -29,34 +29,34 @@ class Outcome(NamedTuple):
 
 
 class WorldModel(Protocol):
-    """Foresees what actions lead to."""
+    """Predicts the outcomes of actions."""
 
     def outcomes(self, path: Path, actions: Sequence[str]) -> list[Outcome]:
-        """One outcome an action, each taken after the path and by itself."""
+        """One outcome per action, as if it alone were taken after the path."""
         ...
 
 
 class Exact:
-    """The world itself, replayed to the same point. Privileged."""
+    """The world itself, replayed to the end of the path. Privileged."""
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
 
     def outcomes(self, path: Path, actions: Sequence[str]) -> list[Outcome]:
-        """Raises WorldDied where the world dies twice."""
+        """See `WorldModel.outcomes`. Raises WorldDied if the world dies twice."""
         steps = [self.pool.at((*path.actions, action)) for action in actions]
         return [Outcome(step.text, step.done) for step in steps]
 
 
 class Prompted:
-    """A model, or rules, asked what it expects; told the actions in words, the goal and the path."""
+    """A model, or rules, prompted with a description of the actions, the goal and the path."""
 
     def __init__(self, backbone: Backbone, world: str, tools: str) -> None:
-        """world: its short name, which prompts are named after. tools: its actions in words."""
+        """world: short name, part of the prompts' names. tools: description of the actions."""
         self.backbone, self.world, self.tools = backbone, world, tools
 
     def outcomes(self, path: Path, actions: Sequence[str]) -> list[Outcome]:
-        """An answer that cannot be read foresees nothing: the observation stays as it was."""
+        """See `WorldModel.outcomes`. A malformed answer gives the current observation, with `known` False."""
         prompt, outcomes = predict_prompt(self.world), []
         fields: dict[str, Any] = {"tools": self.tools, "goal": path.goal, "first": path.first, "steps": path.steps}
         for action in actions:
@@ -69,9 +69,10 @@ class Prompted:
 
 
 class Candidate(NamedTuple):
-    """An action with what it is thought to lead to. gain: of the score; repeated: whether the episode had that before.
+    """An action with its predicted outcome. gain: increase of the score over the state before.
 
-    reward: Eq. 15, the gain less the penalty. score: of the memory after it; flags: of that score.
+    repeated: whether this action with this outcome occurred before in the episode. reward: Eq. 15, gain minus penalty.
+    score, flags: of the memory after the action.
     """
 
     action: str
@@ -84,12 +85,12 @@ class Candidate(NamedTuple):
 
 
 class Lookahead(Generic[M]):
-    """A predictor and a world model, along an episode.
+    """A predictor with a world model, along an episode.
 
-    penalty: lambda of Eq. 15, for which the paper gives no value. Ours outweighs a step of the oracle's
-    progress where plans are longer than ten steps. A repetition, which the paper leaves open, is here the same action
-    with the same outcome as before in the episode: a second visit pays as long as it shows something else (Table 17's
-    step 8 goes back to a desk, and is not punished).
+    penalty: lambda of Eq. 15, for which the paper gives no value. Ours exceeds the oracle's progress per step if plans
+    are longer than ten steps. The paper does not define a repetition. Here it is the same action with the same outcome
+    as before in the episode, so a second visit is not penalised if it shows something new (as in Table 17, whose step 8
+    returns to a desk).
     """
 
     def __init__(self, predictor: Predictor[M], world_model: WorldModel, penalty: float = 0.05) -> None:
@@ -103,35 +104,35 @@ class Lookahead(Generic[M]):
         return memory
 
     def candidates(self, path: Path, memory: M, actions: Sequence[str]) -> tuple[list[Candidate], list[M]]:
-        """The actions after a path, as candidates, and the memory after each. memory: the one after the path.
+        """The actions after a path as candidates, and the memory after each of them. memory: after the path.
 
-        All scores are asked for at once. Raises what predictor and world model raise.
+        All scores are computed in one batch. Raises what predictor and world model raise.
         """
         outcomes = self.world_model.outcomes(path, actions)
         after = [
             self.predictor.advance(memory, action, outcome.observation)
             for action, outcome in zip(actions, outcomes, strict=True)
         ]
-        now, *then = self.predictor.scores([memory, *after]).tolist()
-        done = set(path.steps)
+        score_before, *scores_after = self.predictor.scores([memory, *after]).tolist()
+        earlier_steps = set(path.steps)
         candidates = []
         flags = self.predictor.flags(after)
-        for number, (action, outcome, score) in enumerate(zip(actions, outcomes, then, strict=True)):
-            repeated = (action, outcome.observation) in done
-            gain = score - now
+        for index, (action, outcome, score) in enumerate(zip(actions, outcomes, scores_after, strict=True)):
+            repeated = (action, outcome.observation) in earlier_steps
+            gain = score - score_before
             reward = gain - self.penalty * repeated
-            candidates.append(Candidate(action, outcome, gain, repeated, reward, score, flags[number]))
+            candidates.append(Candidate(action, outcome, gain, repeated, reward, score, flags[index]))
         return candidates, after
 
 
 class OutOfBudget(RuntimeError):
-    """One call more would exceed the cap; it was not made."""
+    """The next call would exceed the cap, so it was not made."""
 
 
 class Meter(Ledger):
-    """A backbone that makes at most so many calls, cache hits and malformed answers included; 0 for any number.
+    """A backbone with a cap on calls, including cache hits and malformed answers. most: the cap; 0 for no cap.
 
-    All that plans shares one: proposer, world model and predictor. cost: of the calls so far.
+    Proposer, world model and predictor of a planner share one meter. cost: of the calls so far.
     """
 
     def __init__(self, backbone: Backbone, most: int = 0) -> None:
@@ -139,11 +140,11 @@ class Meter(Ledger):
         self.most, self.cost = most, Cost()
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
-        """Raises OutOfBudget in place of one call too many."""
+        """Ask as `Ledger.ask`. Raises OutOfBudget if the cap is reached."""
         if self.most and self.cost.calls >= self.most:
             raise OutOfBudget(f"all {self.most} calls were made; allow more, or plan with fewer simulations")
-        known = len(self.calls)
+        calls_before = len(self.calls)
         try:
             return super().ask(prompt, sample, **fields)
         finally:
-            self.cost += cost_of(self.calls[known:])
+            self.cost += cost_of(self.calls[calls_before:])

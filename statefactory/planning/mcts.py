@@ -1,9 +1,9 @@
-"""Monte Carlo tree search over what a world model foresees, with a predictor as value (Appendix C.6.3).
+"""Monte Carlo tree search over predicted outcomes, with a predictor as value function (Appendix C.6.3).
 
-One simulation walks down by upper confidence bounds (UCT, Kocsis and Szepesvári 2006) to a node that was not expanded
-yet, asks there for K actions, foresees what each leads to and scores all of them at once. It ends at the best of them:
-a rollout that is truncated after one step. At each real step the most visited action is taken. Its subtree is kept as
-long as the world answers as foreseen.
+A simulation descends by upper confidence bounds (UCT, Kocsis and Szepesvári 2006) to an unexpanded node. There K
+actions are proposed, their outcomes predicted, and all of them scored in one batch. The simulation ends at the best
+child: a rollout truncated after one step. At each real step the most visited action is taken. Its subtree is reused if
+the world answers as predicted.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ M = TypeVar("M")
 
 @dataclass(frozen=True)
 class Settings:
-    """simulations: at each real step. width: K, the actions that are asked for at a node; 0 for all that are listed.
-    exploration: the factor of UCT's bound. discount: of rewards that are a step further off. steps: real ones in an
-    episode. outcomes: how often the world model may be asked in an episode; 0 for any number. The calls of models are
-    capped by a `Meter`.
+    """Hyperparameters of the search.
 
-    K = 3 is the paper's; the others it does not give. UCB1's factor of √2 is for values that fill [0, 1]. Gains are
-    differences of two scores in [0, 1], and most actions gain 0 to 0.3 (Table 17): ours is a tenth, so that a node of
-    a clear gain is followed for some visits before those of no gain are looked at again. The discount is ours: without
-    one a detour to the same score is worth as much as the straight way, and is taken as often.
+    simulations: per real step. width: K, actions proposed per node; 0 for all listed ones. exploration: factor of UCT's
+    bound. discount: of rewards, per step. steps: maximum number of real steps. outcomes: maximum number of predicted
+    outcomes per episode; 0 for no limit. A `Meter` limits model calls.
+
+    K = 3 is the paper's; it does not give the other values. UCB1's factor of √2 is for values that fill [0, 1]. But
+    gains are differences of two scores, mostly 0 to 0.3 (Table 17). So our exploration is 0.1: nodes with a clear gain
+    get some visits before nodes without gain are tried again. The discount is ours too: without one a detour to the
+    same score has the value of the direct path and is taken as often.
     """
 
     simulations: int = 16
@@ -49,9 +50,11 @@ class Settings:
     outcomes: int = 0
 
     def __post_init__(self) -> None:
-        """Raises ValueError naming what is too small."""
+        """Raises ValueError naming the values that are out of range."""
         least = {"simulations": 1, "width": 0, "exploration": 0, "steps": 1, "outcomes": 0}
-        if wrong := [f"{name}={getattr(self, name)}" for name, few in least.items() if getattr(self, name) < few]:
+        if wrong := [
+            f"{name}={getattr(self, name)}" for name, minimum in least.items() if getattr(self, name) < minimum
+        ]:
             raise ValueError(f"{', '.join(wrong)}: simulations and steps are at least 1, the others at least 0")
         if not 0 < self.discount <= 1:
             raise ValueError(f"discount={self.discount}: it is above 0 and at most 1")
@@ -59,12 +62,12 @@ class Settings:
 
 @dataclass
 class Node:
-    """What an action is thought to lead to, and what lies below it; at the root, where the episode stands.
+    """A predicted state of the tree; the root is the episode's current state. action: the one that leads to it.
 
-    score: the predictor's, in [0, 1]. gain, repeated, reward: over the parent, see `lookahead.Candidate`.
-    known: False where the world model found no outcome. visits: how many simulations came through. total: the sum over
-    these of the rewards that they gathered below it, discounted. children: None where it was not expanded yet. memory:
-    the predictor's, None in a snapshot.
+    score: the predictor's, in [0, 1]. gain, repeated, reward: relative to the parent, see `lookahead.Candidate`. known:
+    False if the world model could not predict the outcome. visits: number of simulations through the node. total: sum
+    over these of the discounted rewards below it. children: None if not expanded yet. memory: the predictor's; None in
+    a snapshot.
     """
 
     action: str
@@ -82,16 +85,16 @@ class Node:
 
     @property
     def value(self) -> float:
-        """The mean over its visits of the rewards from its parent on; before any visit, its own reward.
+        """Mean over visits of the discounted rewards from this node on; before any visit, its own reward.
 
-        Rewards add up to the score where a simulation ended less the root's, less penalties, but for the discount.
-        Counted from the parent, no value has to be changed when the root moves on to a child.
+        Without the discount, rewards sum to the final score of a simulation minus the root's, minus penalties. A value
+        includes the reward relative to the parent, so values stay valid when a child becomes the root.
         """
         return self.reward + (self.total / self.visits if self.visits else 0.0)
 
     @property
     def best(self) -> Node | None:
-        """The child that was visited most, of several the one of most value, then the first; None without children."""
+        """The most visited child, in ties the one with the highest value, then the first; None without children."""
         return max(self.children or (), key=lambda child: (child.visits, child.value), default=None)
 
 
@@ -111,7 +114,7 @@ def snapshot(root: Node) -> Node:
 
 
 def best_line(root: Node) -> Iterator[Node]:
-    """The chosen child, then the one that would be chosen there, and so on to a leaf."""
+    """The best child, its best child, and so on down to a leaf."""
     node = root.best
     while node is not None:
         yield node
@@ -119,7 +122,7 @@ def best_line(root: Node) -> Iterator[Node]:
 
 
 def frame(root: Node) -> pd.DataFrame:
-    """A tree as a table, a row a node, with its depth, its value and whether it lies on the chosen line."""
+    """A tree as a table, one row per node, with depth, value and whether the node is on the chosen line."""
     chosen = [id(node) for node in best_line(root)]
     depths: list[int] = []
     rows: list[list[Any]] = []
@@ -131,22 +134,22 @@ def frame(root: Node) -> pd.DataFrame:
 
 
 def in_order(root: Node) -> Iterator[tuple[Node, int]]:
-    """The nodes, each before its children, with the number of its parent in this order; -1 for none."""
-    count, waiting = 0, [(root, -1)]
-    # Without recursion: a tree may be deeper than Python's stack.
-    while waiting:
-        node, parent = waiting.pop()
+    """The nodes in preorder, each with its parent's index in this order; -1 for the root."""
+    count, stack = 0, [(root, -1)]
+    # No recursion, since a tree may be deeper than Python's stack.
+    while stack:
+        node, parent = stack.pop()
         yield node, parent
-        waiting += [(child, count) for child in reversed(node.children or ())]
+        stack += [(child, count) for child in reversed(node.children or ())]
         count += 1
 
 
 @dataclass
 class Episode:
-    """An episode as far as it was planned.
+    """State of an episode during planning.
 
-    root: of the tree over what may follow the path. outcomes: the world model's so far. surprises: how often the world
-    answered other than was foreseen. trees: as they were when each real step was decided.
+    root: of the tree that continues the path. outcomes: number of predicted outcomes so far. surprises: number of real
+    outcomes that differed from the prediction. trees: snapshots at each real step's decision.
     """
 
     path: Path
@@ -159,7 +162,7 @@ class Episode:
 
 @dataclass
 class Planner(Generic[M]):
-    """Who looks ahead, who proposes, and the caps. meter: the backbone that all of them ask, where any is asked."""
+    """A tree-search planner. meter: the backbone that lookahead and proposer share, if they ask one."""
 
     lookahead: Lookahead[M]
     proposer: Proposer
@@ -177,70 +180,70 @@ class Planner(Generic[M]):
         return Episode(path, root, History(first))
 
     def simulate(self, episode: Episode) -> None:
-        """One simulation: walk down, expand, and back up what the best child is worth.
+        """Run one simulation: descend, expand, and back up the best child's reward.
 
-        Raises OutOfBudget with the tree as it was before.
+        Raises OutOfBudget, which leaves the tree unchanged.
         """
-        way, path = [episode.root], episode.path
-        while way[-1].children:
-            parent = way[-1]
-            way.append(max(way[-1].children, key=lambda child: self._bound(parent, child)))
-            path = path.then(way[-1].action, way[-1].observation)
-        if not way[-1].done and way[-1].children is None:
-            way[-1].children = self._children(episode, way, path)
-            if best := max(way[-1].children, key=lambda child: child.reward, default=None):
-                way.append(best)
-        below = 0.0  # what was gathered below a node, as it is worth there
-        for node in reversed(way):
+        nodes, path = [episode.root], episode.path
+        while nodes[-1].children:
+            parent = nodes[-1]
+            nodes.append(max(nodes[-1].children, key=lambda child: self._bound(parent, child)))
+            path = path.then(nodes[-1].action, nodes[-1].observation)
+        if not nodes[-1].done and nodes[-1].children is None:
+            nodes[-1].children = self._children(episode, nodes, path)
+            if best := max(nodes[-1].children, key=lambda child: child.reward, default=None):
+                nodes.append(best)
+        below = 0.0  # discounted sum of the rewards below a node
+        for node in reversed(nodes):
             node.visits, node.total = node.visits + 1, node.total + below
             below = self.settings.discount * (node.reward + below)
 
     def search(self, episode: Episode) -> None:
-        """The simulations of a real step, as far as the budget goes."""
+        """Run the simulations of a real step, until the budget is exhausted."""
         with suppress(OutOfBudget):
             for _ in range(self.settings.simulations):
                 self.simulate(episode)
 
     def act(self, episode: Episode, environment: Environment) -> None:
-        """Take the most visited action, and go on from there: with what was thought of it, if it came as foreseen."""
+        """Take the most visited action in the environment. Reuse its subtree if the outcome is as predicted."""
         best = episode.root.best
         if best is None:
-            # A root that was expanded had no action proposed; any other was not for want of budget.
+            # An expanded root has no proposed actions; an unexpanded one means that the budget was exhausted.
             episode.history = episode.history.ended(CALLS if episode.root.children is None else NO_ANSWER)
             return
         episode.trees.append(snapshot(episode.root))
-        seen = environment.act(best.action)
-        why = f"{best.visits} of {episode.root.visits} visits, value {best.value:+.2f}"
-        spent, before_it = self.cost, episode.history.cost
+        outcome = environment.act(best.action)
+        thought = f"{best.visits} of {episode.root.visits} visits, value {best.value:+.2f}"
+        spent, charged = self.cost, episode.history.cost
         cost = Cost(
-            spent.calls - before_it.calls, spent.tokens_in - before_it.tokens_in,
-            spent.tokens_out - before_it.tokens_out,
+            spent.calls - charged.calls, spent.tokens_in - charged.tokens_in,
+            spent.tokens_out - charged.tokens_out,
         )  # fmt: skip
-        turn = Turn(seen.text, why, best.action, fault="" if seen.valid else INVALID, cost=cost)
-        before = episode.root.memory
-        episode.path = episode.path.then(best.action, seen.text)
+        turn = Turn(outcome.text, thought, best.action, fault="" if outcome.valid else INVALID, cost=cost)
+        memory_before = episode.root.memory
+        episode.path = episode.path.then(best.action, outcome.text)
         episode.history = episode.history.then(turn)
-        if seen.done or episode.history.steps >= self.settings.steps:
-            episode.history = episode.history.ended(FINISHED if seen.done else STEPS)
-        elif best.done or best.observation != seen.text:
-            self._surprised(episode, before)
+        if outcome.done or episode.history.steps >= self.settings.steps:
+            episode.history = episode.history.ended(FINISHED if outcome.done else STEPS)
+        elif best.done or best.observation != outcome.text:
+            self._surprised(episode, memory_before)
         else:
             episode.root = best
 
     @property
     def cost(self) -> Cost:
-        """Of all calls so far."""
+        """Cost of all calls so far."""
         return self.meter.cost if self.meter else Cost()
 
     def _bound(self, parent: Node, child: Node) -> float:
-        # One visit more than there were: a child that was not visited is not unknown, since its outcome was scored.
+        # visits + 1: an unvisited child is not unknown, since its outcome was scored at expansion.
         return child.value + self.settings.exploration * sqrt(log(parent.visits) / (child.visits + 1))
 
     def _children(self, episode: Episode, way: list[Node], path: Path) -> list[Node]:
-        left = self.settings.outcomes - episode.outcomes if self.settings.outcomes else None
-        if left == 0:
+        remaining = self.settings.outcomes - episode.outcomes if self.settings.outcomes else None
+        if remaining == 0:
             raise OutOfBudget(f"all {self.settings.outcomes} outcomes were foreseen")
-        actions = self.proposer.actions(path, self.settings.width)[:left]
+        actions = self.proposer.actions(path, self.settings.width)[:remaining]
         episode.outcomes += len(actions)
         candidates, after = self.lookahead.candidates(path, way[-1].memory, actions)
         return [
@@ -250,7 +253,7 @@ class Planner(Generic[M]):
         ]  # fmt: skip
 
     def _surprised(self, episode: Episode, before: M) -> None:
-        """What was thought is of another world: begin a tree where the episode really stands."""
+        """Start a new tree at the real state, since the old one continues from a wrong prediction."""
         predictor, (action, observation) = self.lookahead.predictor, episode.path.steps[-1]
         episode.surprises += 1
         try:
@@ -261,11 +264,11 @@ class Planner(Generic[M]):
 
 
 def plan(environment: Environment, goal: str, planner: Planner[Any]) -> Episode:
-    """Play one task: at each real step search, then act, until it is done or a cap is met.
+    """Play one task: search and act at each real step, until the episode ends or a cap is reached.
 
     Raises what planner and environment raise.
     """
-    # The goal is told apart from what is seen; where the environment put it before that, it is taken away again.
+    # The predictor gets the goal separately, so remove it where the environment puts it before the observation.
     episode = planner.begin(goal, environment.begin().removeprefix(f"Task: {goal}\n\n"))
     while not episode.history.end:
         planner.search(episode)

@@ -1,6 +1,6 @@
-"""What planners ask a model: to choose or make up candidate actions, to foresee, and to act on rewards.
+"""Prompts of planners: to choose candidate actions, to predict outcomes, and to act on rewards.
 
-The wording stands in `statefactory/prompt_texts`.
+The wording is in `statefactory/prompt_texts`. `proposals` has the prompt that proposes actions.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from lab.models.prompt_files import read_prompt
 from lab.models.prompts import AnswerModel, Fields, Listing, Prompt
 from statefactory.predictors import Step
 
-PREDICT = "predict"  # the operator that foresees
-CHOOSE = "choose"  # the one that narrows the valid actions down to candidates
-MOST = 20  # candidates that an answer can name; a model that repeats itself would go on for ever
+PREDICT = "predict"  # operator of the world model
+CHOOSE = "choose"  # operator that selects candidates among the valid actions
+MOST = 20  # most candidates in an answer, since a model that repeats itself would never stop
 NONE = "none"
 NUMBERS = re.compile(r"\d{1,5}(?:, *\d{1,5})*")
 
@@ -46,7 +46,7 @@ class Predicted(AnswerModel):
 
 @cache
 def predict_prompt(world: str) -> Prompt:
-    """A world model's prompt, for a world by its short name."""
+    """A world model's prompt. world: its short name."""
     prompt = read_prompt("statefactory/predict.md", PredictFields, Predicted)
     return replace(prompt, name=f"{prompt.name}.{world}")
 
@@ -86,8 +86,8 @@ class Chosen(AnswerModel):
         """The actions, each once. Raises MalformedAnswer for a number that is not listed, and for too many."""
         if wrong := [number for number in self.numbers if not 0 < number <= len(options)]:
             raise MalformedAnswer(f"number {wrong[0]} is not listed; the last one is {len(options)}")
-        # Small models name one of them twice at nearly every turn. What they mean is plain, and to refuse it would
-        # leave them without any rewards.
+        # Small models repeat a number at nearly every turn. The meaning is clear, and rejecting these answers would
+        # leave them without rewards.
         numbers = dict.fromkeys(self.numbers)
         if len(numbers) > most:
             raise MalformedAnswer(f"it has {len(numbers)} numbers, and {most} are the most")
@@ -96,10 +96,10 @@ class Chosen(AnswerModel):
 
 @dataclass(frozen=True)
 class Listed:
-    """The `narrow` of a choice that is bound to a schema: at most K numbers, of those that are listed."""
+    """The `narrow` of a choice by schema: at most K numbers, all of listed actions."""
 
     def __call__(self, fields: ChooseFields) -> type[Chosen]:
-        """The same class for as many options and the same K."""
+        """The answer class for these options and K; cached, so that equal numbers share a class."""
         return _chosen(len(fields.options), fields.most)
 
 
@@ -110,7 +110,7 @@ def _chosen(options: int, most: int) -> type[Chosen]:
     return create_model("Chosen", __base__=Chosen, numbers=(list[number], field))
 
 
-# What a world needs to be told besides; after what the paper's three prompts (C.6.2) tell.
+# Further instructions of each world, after the content of the paper's three prompts (C.6.2).
 OF_WORLD = {
     "alfworld": """
 Where nothing here serves the task, choose places that were not looked into yet, and none that turned out to be empty.
@@ -125,7 +125,7 @@ the loss of all points: choose `focus on` for nothing but the very thing that th
 what comes first, not before that is done. Leave out all that the part of the task at hand does not need.
 """,
 }
-# An environment's view without its list of valid actions, which would stand there twice.
+# An environment's view without its list of valid actions, which would appear twice.
 SEEN = HISTORY.replace(
     "{% if view %}", "{% set seen = view.split('Valid actions: ')[0]|trim %}\n{% if seen %}"
 ).replace("{{ view }}", "{{ seen }}")
@@ -133,7 +133,7 @@ SEEN = HISTORY.replace(
 
 @cache
 def choose_prompt(world: str, by_schema: bool = False) -> Prompt:
-    """C.6.2's filter: at most K of the valid actions, for a world by its short name."""
+    """C.6.2's filter: choose at most K of the valid actions. world: its short name."""
     prompt = world_prompt(
         "statefactory/choose.md", ChooseFields, Chosen, world, by_schema, (OBSERVED,),
         (Listing("options", "numbers", by="number", form=Listed()),),
@@ -157,6 +157,6 @@ class RatedFields(ActFields):
 
 @cache
 def rewarded_prompt(world: str, by_schema: bool = False) -> Prompt:
-    """ReAct's prompt with the rewards of candidates put back into it (C.6.2)."""
+    """ReAct's prompt with the candidates' rewards (C.6.2)."""
     listings = (Listing("candidates", "action", text="action", form=act_form), VALID)
     return world_prompt("statefactory/rewarded.md", RatedFields, Act, world, by_schema, (OBSERVED,), listings)

@@ -1,4 +1,4 @@
-"""Who proposes the actions that a tree search looks at: a model, or the world's list of valid actions (C.6.3)."""
+"""Proposers of candidate actions for tree search: a model, or the world's list of valid actions (C.6.3)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lab.models.prompts import AnswerModel, Fields, Prompt
 from statefactory.predictors import Path, Step
 from worlds.pool import Pool
 
-PROPOSE = "propose"  # the operator that makes up candidate actions for a tree search
+PROPOSE = "propose"  # operator that proposes candidate actions
 MOST_PROPOSED = 20
-TRIES = 3  # at an answer that can be read
+TRIES = 3  # attempts to get a well-formed answer
 
 
 class ProposeFields(Fields):
@@ -45,7 +45,7 @@ class Proposed(AnswerModel):
 
 @cache
 def propose_prompt(world: str) -> Prompt:
-    """A proposer's prompt, for a world by its short name; rules and noise are registered for each."""
+    """A proposer's prompt. world: its short name, since rules and noise are registered per world."""
     prompt = read_prompt(
         "statefactory/propose.md", ProposeFields, Proposed, narrow=lambda fields: _at_most(fields.count),
         retry_temperatures=(0.3, 0.6),
@@ -55,7 +55,7 @@ def propose_prompt(world: str) -> Prompt:
 
 @cache
 def _at_most(count: int) -> type[Proposed]:
-    """A Proposed with as many actions as were asked for, or fewer."""
+    """The answer class with at most `count` actions."""
     field = Field(description=Proposed.model_fields["actions"].description, min_length=1, max_length=count)
     return create_model("Proposed", __base__=Proposed, actions=(list[str], field))
 
@@ -64,19 +64,22 @@ class Proposer(Protocol):
     """Proposes actions."""
 
     def actions(self, path: Path, count: int) -> list[str]:
-        """At most `count` different actions to try after the path, 0 for all there are; the same for the same path."""
+        """At most `count` distinct actions to try after the path; 0 for all. Equal paths give equal actions."""
         ...
 
 
 class Prompted:
-    """A model that takes stock before it proposes; told the actions in words, the goal and the path."""
+    """A model that notes the situation before it proposes. Gets the actions in words, the goal and the path."""
 
     def __init__(self, backbone: Backbone, world: str, tools: str) -> None:
-        """world: its short name, which prompts are named after. tools: its actions in words."""
+        """world: short name, part of the prompts' names. tools: description of the actions."""
         self.backbone, self.world, self.tools = backbone, world, tools
 
     def actions(self, path: Path, count: int) -> list[str]:
-        """None where no answer could be read. Raises ValueError for a count of 0, which a model cannot list to."""
+        """See `Proposer.actions`; empty if no answer was well-formed.
+
+        Raises ValueError for a count above MOST_PROPOSED, or of 0: a model cannot list all actions.
+        """
         if not 0 < count <= MOST_PROPOSED:
             raise ValueError(f"width={count}: a model is asked for 1 to {MOST_PROPOSED} actions")
         for sample in range(TRIES):
@@ -93,13 +96,13 @@ class Prompted:
 
 
 class Listed:
-    """The world's valid actions, shuffled; privileged as far as a world does not list them to an agent."""
+    """The world's valid actions, shuffled. Privileged in worlds that do not list them to agents."""
 
     def __init__(self, pool: Pool, seed: int = 0) -> None:
         self.pool, self.seed = pool, seed
 
     def actions(self, path: Path, count: int) -> list[str]:
-        """Shuffled by seed and path, so that a search that is resumed sees them in the same order. Raises WorldDied."""
+        """See `Proposer.actions`. Seed and path fix the order, also for resumed searches. Raises WorldDied."""
         valid = list(self.pool.valid_actions(path.actions))
         Random(f"{self.seed} {path.actions}").shuffle(valid)
         return valid[:count] if count else valid

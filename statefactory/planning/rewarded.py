@@ -1,4 +1,4 @@
-"""ReAct with rewards (C.6.2): it chooses some valid actions, looks ahead at them, and acts on their rewards."""
+"""ReAct with rewards (C.6.2): it chooses some valid actions, predicts their outcomes, and acts on their rewards."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ from statefactory.planning.lookahead import Candidate, Lookahead, Meter, OutOfBu
 from statefactory.planning.prompts import Chosen, Rated, choose_prompt, rewarded_prompt
 from statefactory.predictors import Path
 
-LOOK_AHEAD = "look ahead"  # the turns that predictor and world model take
-K = {"alfworld": 3, "blocksworld": 3, "scienceworld": 5}  # candidates a turn, by world (C.6.2); elsewhere FEWEST
+LOOK_AHEAD = "look ahead"  # name of the turns of predictor and world model
+K = {
+    "alfworld": 3,
+    "blocksworld": 3,
+    "scienceworld": 5,
+}  # candidates per turn, by world (C.6.2); FEWEST in other worlds
 FEWEST = 3
-DECIMALS = 3  # of a reward, as it is shown
+DECIMALS = 3  # of a reward in the prompt
 Looking = Callable[[Backbone], Lookahead[Any]]
 
 
@@ -26,10 +30,10 @@ def rewarded(
     environment: Environment, backbone: Backbone, looking: Looking, path: Path, most: int = 0,
     settings: Settings = DEFAULT, watch: Watch = unwatched,
 ) -> History:  # fmt: skip
-    """Play one task; see `agents.play.Play` for what is told, counted and raised.
+    """Play one task; see `agents.play.Play` for prompts, counts and errors.
 
-    looking: the predictor with its world model, whose calls count as the agent's own. path: the goal and the first
-    observation. most: K; 0 for the paper's. Where no valid action is listed or none is chosen the turn is plain ReAct.
+    looking: makes the predictor with its world model, whose calls count as the agent's own. path: the goal and the
+    first observation. most: K; 0 for the paper's. Without listed or chosen actions a turn is plain ReAct.
     """
     answering = Meter(backbone, settings.calls or 2 * settings.steps)
     play = Play(environment, answering, settings, watch)
@@ -44,7 +48,7 @@ def rewarded(
 
 @dataclass
 class Episode:
-    """ReAct with rewards on one task. memory: the predictor's, after the path."""
+    """ReAct with rewards on one task. memory: the predictor's memory after the path."""
 
     play: Play
     answering: Meter
@@ -52,10 +56,10 @@ class Episode:
     path: Path
     most: int
     memory: Any = field(default=None, init=False)
-    booked: int = field(default=0, init=False)  # calls that a turn of the history has
+    booked: int = field(default=0, init=False)  # number of calls that are assigned to a turn of the history
 
     def to_the_end(self) -> None:
-        """Turn by turn. Raises OutOfBudget."""
+        """Play turn by turn. Raises OutOfBudget."""
         self.memory = self.ahead.start(self.path)
         while not self.play.over:
             candidates, after = self.look(self.choose())
@@ -63,8 +67,8 @@ class Episode:
                 self.advance(candidates, after)
 
     def choose(self) -> list[str]:
-        """Candidates among the valid actions, at most K."""
-        self.book("")  # the start of the memory, or an advance
+        """Ask for at most K candidates among the valid actions."""
+        self.book("")  # calls of the memory's start or last advance
         options, play = list(self.play.environment.valid_actions()), self.play
         if not options:
             return []
@@ -80,19 +84,19 @@ class Episode:
         return chosen.among(options, self.most) if chosen else []
 
     def look(self, actions: Sequence[str]) -> tuple[list[Candidate], list[Any]]:
-        """What becomes of the candidates, with the memory after each."""
+        """Predict and rate the candidates; returns them with the memory after each."""
         if self.play.over or not actions:
             return [], []
         candidates, after = self.ahead.candidates(self.path, self.memory, actions)
-        doubts = (
+        flag_notes = (
             f"  (flagged: {', '.join(sorted(candidate.flags))})" * bool(candidate.flags) for candidate in candidates
         )
         lines = (f"{candidate.reward:+.{DECIMALS}f}  {candidate.action}" for candidate in candidates)
-        self.book("\n".join(line + doubt for line, doubt in zip(lines, doubts, strict=True)))
+        self.book("\n".join(line + note for line, note in zip(lines, flag_notes, strict=True)))
         return candidates, after
 
     def act(self, candidates: Sequence[Candidate]) -> Act | None:
-        """The next action, asked for until one can be read."""
+        """Ask for the next action until an answer is well-formed; None if the episode ends before."""
         play, act = self.play, None
         prompt = rewarded_prompt(play.environment.name, play.settings.by_schema)
         rated = [Rated(action=candidate.action, reward=round(candidate.reward, DECIMALS)) for candidate in candidates]
@@ -102,20 +106,20 @@ class Episode:
         return act
 
     def advance(self, candidates: Sequence[Candidate], after: Sequence[Any]) -> None:
-        """Go on by what was really done and observed; where that was foreseen, its memory is known."""
+        """Extend path and memory by the real action and observation. Reuse the memory of a candidate with both."""
         turn = self.play.history.turns[-1]
-        known = {
+        predicted = {
             (candidate.action, candidate.outcome.observation): memory
             for candidate, memory in zip(candidates, after, strict=True)
         }
-        if (turn.action, turn.observation) in known:
-            self.memory = known[turn.action, turn.observation]
+        if (turn.action, turn.observation) in predicted:
+            self.memory = predicted[turn.action, turn.observation]
         elif not self.play.over:
             self.memory = self.ahead.predictor.advance(self.memory, turn.action, turn.observation)
         self.path = self.path.then(turn.action, turn.observation)
 
     def book(self, text: str) -> None:
-        """Keep the calls of predictor and world model as a turn of the history."""
+        """Store the calls of predictor and world model as a turn of the history."""
         calls = self.answering.calls[self.booked :]
         if calls or text:
             self.play.book(LOOK_AHEAD, text, calls)

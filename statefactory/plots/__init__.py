@@ -1,4 +1,4 @@
-"""Figures of StateFactory: rewards over trajectories, results tables, and the walkthrough of one trajectory."""
+"""Figures of StateFactory: the benchmark, results tables, walkthroughs of trajectories, and search trees."""
 
 from statefactory.plots.benchmark import draw_benchmark
 from statefactory.plots.idea import draw_idea

@@ -1,4 +1,4 @@
-"""Figure of RewardPrediction: distribution of trajectory lengths, and the ground truth over their course."""
+"""Figure of RewardPrediction: distribution of trajectory lengths, and ground-truth rewards over a trajectory."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ KINDS = {"positive": "#029e73", "negative": "#d55e00"}
 
 
 def draw_benchmark(rewards: pd.DataFrame, note: str = "") -> Figure:
-    """Above, how long positives are; below, their ground truth over the course of the episode, a column a domain.
+    """One column per domain: above, the lengths of positives; below, ground-truth rewards over the episode.
 
-    rewards: a row a step, as `statefactory.experiments.table3.rewards` gives it. Below: mean over trajectories of
-    the reward last reached, with the band from the lower to the upper quartile. note: how the numbers came to be.
+    rewards: one row per step, from `statefactory.experiments.table3.rewards`. The lower panels have the mean over
+    trajectories of the latest reward, with a band between the quartiles. note: origin of the numbers.
     """
     domains = list(dict.fromkeys(rewards["domain"]))
     figure, axes = plt.subplots(2, len(domains), figsize=(3.1 * len(domains), 6), squeeze=False)
@@ -32,12 +32,12 @@ def draw_benchmark(rewards: pd.DataFrame, note: str = "") -> Figure:
 
 
 def _lengths(axes: Axes, rewards: pd.DataFrame) -> None:
-    """Steps of the positives, and those of them that are the expert's; negatives are as long as their positives."""
+    """Histograms of the positives' steps, in total and of the expert. Negatives are as long as their positives."""
     positives = rewards[rewards["kind"] == "positive"]
-    whole, expert = (part.groupby("id").size() for part in (positives, positives[positives["is_expert"]]))
-    edges = range(0, int(whole.max()) + 2) if whole.max() <= 25 else 20
+    total, expert = (steps.groupby("id").size() for steps in (positives, positives[positives["is_expert"]]))
+    edges = range(0, int(total.max()) + 2) if total.max() <= 25 else 20
     axes.hist(expert, bins=edges, color=KINDS["positive"], alpha=0.45, label="the expert's")
-    axes.hist(whole, bins=edges, histtype="step", color="0.25", linewidth=1.5, label="with random ones")
+    axes.hist(total, bins=edges, histtype="step", color="0.25", linewidth=1.5, label="with random ones")
     axes.set_xlabel("steps")
 
 
@@ -47,15 +47,15 @@ def _courses(axes: Axes, rewards: pd.DataFrame) -> None:
         part = rewards[rewards["kind"] == kind]
         if part.empty:
             continue
-        courses = np.array([_reached(trajectory, grid) for _, trajectory in part.groupby("id")])
-        axes.plot(grid, courses.mean(axis=0), color=color, label=kind)
-        axes.fill_between(grid, *np.quantile(courses, [0.25, 0.75], axis=0), color=color, alpha=0.2, linewidth=0)
+        curves = np.array([_reached(trajectory, grid) for _, trajectory in part.groupby("id")])
+        axes.plot(grid, curves.mean(axis=0), color=color, label=kind)
+        axes.fill_between(grid, *np.quantile(curves, [0.25, 0.75], axis=0), color=color, alpha=0.2, linewidth=0)
     axes.set(xlabel="part of the trajectory", ylim=(-0.03, 1.03))
 
 
 def _reached(trajectory: pd.DataFrame, grid: np.ndarray) -> np.ndarray:
-    """The reward last reached at each point of the grid; 0 before the first step."""
+    """The latest reward at each point of the grid; 0 before the first step."""
     ordered = trajectory.sort_values("step")
-    # 1e-9: a step that ends exactly on a grid point has been reached there.
+    # 1e-9: a step that ends exactly at a grid point counts as reached there.
     before = np.searchsorted(ordered["part"].to_numpy(), grid + 1e-9)
     return np.concatenate([[0.0], ordered["shaped"].to_numpy()])[before]

@@ -1,4 +1,4 @@
-"""Rewards beside what a choice by them achieves: a scatter a world, never one over all of them."""
+"""Scatter plots of reward quality against the success of choices by these rewards, one per world."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MARKS = {"predictor": "o", "placebo": "X", "oracle": "*"}
 
 
 def draw_policy(points: pd.DataFrame, correlations: pd.DataFrame, chance: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Success against EPIC distance with 95 % intervals, a column a world and a row a way of choosing.
+    """Success against EPIC distance with 95 % intervals, one column per world and one row per way of choosing.
 
-    points, correlations: of `statefactory.studies.reward_against_policy`. chance: way -> world -> what a random
-    choice achieves, a dotted line. Predictors are discs, placebos crosses, the oracle a star; above each panel stands
-    the rank correlation among the predictors alone.
+    points, correlations: from `statefactory.studies.reward_against_policy`. chance: way of choosing -> world -> success
+    of a random choice, drawn as a dotted line. Discs are predictors, crosses placebos, the star is the oracle. The
+    panels' titles have the rank correlation among predictors only.
     """
     worlds, whens = list(dict.fromkeys(points["world"])), list(dict.fromkeys(points["when"]))
     names = list(dict.fromkeys(points["method"]))
@@ -29,15 +29,15 @@ def draw_policy(points: pd.DataFrame, correlations: pd.DataFrame, chance: Mappin
         len(whens), len(worlds), figsize=(3.2 * len(worlds) + 3.2, 3.1 * len(whens) + 0.4), squeeze=False, sharey=True,
         sharex=True,
     )  # fmt: skip
-    for row, before, when in zip(axes, axes[:1].tolist() + axes[:-1].tolist(), whens, strict=True):
-        for panel, above, world in zip(row, before, worlds, strict=True):
-            here = points[(points["when"] == when) & (points["world"] == world)]
-            if here.empty:  # no trees are searched there
+    for row, previous_row, when in zip(axes, axes[:1].tolist() + axes[:-1].tolist(), whens, strict=True):
+        for panel, upper_panel, world in zip(row, previous_row, worlds, strict=True):
+            panel_points = points[(points["when"] == when) & (points["world"] == world)]
+            if panel_points.empty:  # no tree search in this world
                 panel.set_visible(False)
-                above.tick_params(labelbottom=True)
-                above.set_xlabel("EPIC distance")
+                upper_panel.tick_params(labelbottom=True)
+                upper_panel.set_xlabel("EPIC distance")
                 continue
-            for point in here.itertuples():
+            for point in panel_points.itertuples():
                 _mark(panel, point, colors[point.method])
             panel.axhline(chance.get(when, {}).get(world, float("nan")), color="0.5", linestyle=":", linewidth=1.2)
             panel.set_title(f"{world}, {when}\n{_said(correlations, world, when)}", fontsize="small")
@@ -54,10 +54,10 @@ def draw_policy(points: pd.DataFrame, correlations: pd.DataFrame, chance: Mappin
 
 
 def _mark(panel: Any, point: Any, color: Any) -> None:
-    across = [[max(0, point.distance - point.distance_low)], [max(0, point.distance_high - point.distance)]]
-    up = [[max(0, point.success - point.ci_low)], [max(0, point.ci_high - point.success)]]
+    x_error = [[max(0, point.distance - point.distance_low)], [max(0, point.distance_high - point.distance)]]
+    y_error = [[max(0, point.success - point.ci_low)], [max(0, point.ci_high - point.success)]]
     panel.errorbar(
-        point.distance, point.success, up, across, fmt=MARKS[point.kind], color=color, label=point.method,
+        point.distance, point.success, y_error, x_error, fmt=MARKS[point.kind], color=color, label=point.method,
         markersize=9 if point.kind == "oracle" else 6, elinewidth=0.8, markeredgecolor="white", markeredgewidth=0.5,
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""EPIC distances as pictures: Table 1, the ablations of Figure 5, and tables by domain; published beside measured.
+"""Figures of EPIC distances: Table 1, the ablations of Figure 5, and tables by domain, with published and our values.
 
-Bars are horizontal, so that long names stay legible, one row a bar, grouped by name. A backbone has one color in all
-figures. How a number came to be shows in it: published bars are lighter, simulated ones dotted.
+Bars are horizontal, so that long names stay legible, and grouped by name. A backbone has the same color in all figures.
+Published bars are lighter, simulated ones dotted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from matplotlib.patches import Patch
 from lab.results import plots
 from statefactory.experiments.scores import METRIC, OVERALL, metrics
 
-SUPERVISED = ("Supervised RM", "VLWM-critic", "Ridge on embeddings")  # rivals that were trained
+SUPERVISED = ("Supervised RM", "VLWM-critic", "Ridge on embeddings")  # prefixes of methods that were trained
 EVERYWHERE = ", trained on all domains"
 TRIPLETS = "Triplet accuracy"
 BEST, WORST = "#c0392b", "#1f4e9c"
@@ -40,15 +40,15 @@ COLORS = {
     "qwen2.5-coder-0.5b": "#7cc7ab",
     "qwen2.5-coder-1.5b": "#e58f86",
 }
-OTHERS = ("#b5896f", "#8aa84f", "#5f9ea0", "#d17fb0", "#7f8fb3", "#c0a16b")  # for all others, by their names
-LIGHTER = 0.4  # what a published bar keeps of its color
+OTHERS = ("#b5896f", "#8aa84f", "#5f9ea0", "#d17fb0", "#7f8fb3", "#c0a16b")  # for other backbones, chosen by name
+LIGHTER = 0.4  # share of its color that a published bar keeps
 EDGE = "0.45"
-BREAK = 0.7  # between names, in rows
+BREAK = 0.7  # gap between names, in rows
 DOTS = "...."
 
 
 class Bar(NamedTuple):
-    """Where a name's bar of a series lies, and how it looks. color, edge: as matplotlib has them."""
+    """Position and style of a bar, which has a name and a series. color, edge: colors of matplotlib."""
 
     name: str
     series: str
@@ -59,7 +59,7 @@ class Bar(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One panel of Figure 5. column: what its bars are named by."""
+    """One panel of Figure 5. column: of the results table, names the bars."""
 
     title: str
     column: Literal["method", "backbone"] = "method"
@@ -76,28 +76,28 @@ PANELS: Mapping[str, Panel] = {
 
 
 def draw_table1(results: pd.DataFrame) -> Figure:
-    """The EPIC distances of Table 1, a column a domain: zero-shot methods as bars, a color a backbone.
+    """The EPIC distances of Table 1, one column per domain: zero-shot methods as bars, colored by backbone.
 
-    Published bars are lighter; ours have their 95 % intervals. Supervised methods are marks in the last rows, with a
-    line for the paper's that was trained on all domains.
-    results: a results table with the metrics of `statefactory.experiments.scores.metrics`. Raises ValueError if it
-    has no zero-shot method.
+    Published bars are lighter; ours have 95 % intervals. Supervised methods are marks in the last rows, with a line for
+    the paper's model that was trained on all domains.
+    results: a results table with the metrics of `statefactory.experiments.scores.metrics`.
+    Raises ValueError if it has no zero-shot method.
     """
-    shown = results[results["metric"].isin(metrics())]
-    trained = shown["method"].str.startswith(SUPERVISED)
+    distances = results[results["metric"].isin(metrics())]
+    trained = distances["method"].str.startswith(SUPERVISED)
     if trained.all():
         raise ValueError("no EPIC distance of a zero-shot method among the results")
-    frame = _labelled(shown[~trained], "method")
+    frame = _labelled(distances[~trained], "method")
     rows = _families(frame)
-    marks = shown[trained].reset_index(drop=True)
-    kind = marks["method"].str.split(" ").str[0].replace("VLWM-critic", "Supervised")
-    marks["group"] = kind + marks["evidence"].map({"published": ", published"}).fillna(", ours")
-    last = {name: rows[-1].y + 1 + BREAK + index for index, name in enumerate(marks["group"].unique())}
-    figure, axes = _columns(shown, len(rows) + 1 + len(last))
-    for panel, metric in zip(axes, _present(shown), strict=True):
+    marks = distances[trained].reset_index(drop=True)
+    family = marks["method"].str.split(" ").str[0].replace("VLWM-critic", "Supervised")
+    marks["group"] = family + marks["evidence"].map({"published": ", published"}).fillna(", ours")
+    supervised_rows = {name: rows[-1].y + 1 + BREAK + index for index, name in enumerate(marks["group"].unique())}
+    figure, axes = _columns(distances, len(rows) + 1 + len(supervised_rows))
+    for panel, metric in zip(axes, _present(distances), strict=True):
         _draw(panel, rows, frame, metric, decimals=3)
-        _draw_supervised(panel, marks[marks["metric"] == metric], last)
-    names = {row.y: row.name for row in rows} | {y: name for name, y in last.items()}
+        _draw_supervised(panel, marks[marks["metric"] == metric], supervised_rows)
+    names = {row.y: row.name for row in rows} | {y: name for name, y in supervised_rows.items()}
     axes[0].set_yticks(list(names), list(names.values()), fontsize="small")
     figure.legend(handles=_table1_legend(frame, trained.any()), loc="outside upper left", ncols=6, fontsize="small")
     return _finished(figure, axes, results)
@@ -106,10 +106,10 @@ def draw_table1(results: pd.DataFrame) -> Figure:
 def draw_by_domain(
     results: pd.DataFrame, order: Sequence[str], column: Literal["method", "backbone"] = "method"
 ) -> Figure:
-    """EPIC distances by domain (Tables 13-16), a column a domain: what is published beside what was measured.
+    """EPIC distances by domain (Tables 13-16), one column per domain, with published and our values.
 
-    order: the names of the bars from top to bottom; what has another name is left out. column: what they are names of.
-    Raises ValueError if no result has one of the names.
+    order: names of the bars from top to bottom; rows with other names are dropped. column: has these names.
+    Raises ValueError if no row has one of the names.
     """
     frame = _labelled(results[results["metric"].isin(metrics()) & results[column].isin(order)], column)
     if frame.empty:
@@ -124,11 +124,11 @@ def draw_by_domain(
 
 
 def draw_ablations(panels: Mapping[str, pd.DataFrame]) -> Figure:
-    """Figure 5: the Overall value of every setting, published beside ours, with its interval.
+    """Figure 5: the Overall value of every setting, published and ours, with intervals.
 
-    panels: a results table for each of PANELS' names, or for some of them. Bars of one name stand together, so that
-    what is measured should be named as the paper has it. Among those of one evidence and backbone the best is hatched
-    red and the worst blue. Raises ValueError for a name that is not in PANELS.
+    panels: name in PANELS -> results table; panels may be missing. Bars with the same name are adjacent, so our rows
+    should have the paper's names. Of the bars with the same evidence and backbone, the best is hatched in red and the
+    worst in blue. Raises ValueError for a name that is not in PANELS.
     """
     unknown = [name for name in panels if name not in PANELS]
     if unknown:
@@ -136,16 +136,16 @@ def draw_ablations(panels: Mapping[str, pd.DataFrame]) -> Figure:
     frames = {}
     for name, panel in PANELS.items():
         if name in panels:
-            shown = panels[name][(panels[name]["metric"] == panel.metric) & panels[name]["value"].notna()]
-            frames[name] = _labelled(shown, panel.column)
+            panel_rows = panels[name][(panels[name]["metric"] == panel.metric) & panels[name]["value"].notna()]
+            frames[name] = _labelled(panel_rows, panel.column)
     figure, axes = plt.subplots(2, 3, figsize=(WIDTH, 7.6), layout="constrained")
-    cells = list(axes.flat)
-    for cell, (name, frame) in zip(cells, frames.items(), strict=False):
+    panel_axes = list(axes.flat)
+    for cell, (name, frame) in zip(panel_axes, frames.items(), strict=False):
         _draw_panel(cell, frame, PANELS[name])
-    for cell in cells[len(frames) :]:
+    for cell in panel_axes[len(frames) :]:
         cell.axis("off")
     methods = [frame for name, frame in frames.items() if PANELS[name].column == "method"]
-    cells[len(frames)].legend(
+    panel_axes[len(frames)].legend(
         handles=_ablation_legend(pd.concat(methods or frames.values())), loc="center", fontsize="small", frameon=False
     )
     return _finished(figure, [], pd.concat(frames.values()))
@@ -161,12 +161,12 @@ def _draw_panel(axes: Axes, frame: pd.DataFrame, panel: Panel) -> None:
 
 
 def _hatched(rows: Sequence[Bar], frame: pd.DataFrame, metric: str) -> list[Bar]:
-    """The bars with the best and the worst of each evidence and backbone marked, where there is more than one."""
+    """Mark the best and the worst bar of each evidence and backbone, unless there is only one value."""
     marked: dict[tuple[str, str], str] = {}
     for series, part in frame[frame["metric"] == metric].groupby("series"):
         low, high = (part.loc[index, "name"] for index in (part["value"].idxmin(), part["value"].idxmax()))
         best, worst = (high, low) if metric == TRIPLETS else (low, high)
-        # One value alone has no best, and of other backbones it is not: they would be compared by another thing.
+        # A single value is not a best one. Bars of different backbones are not compared: more than the setting differs.
         if best != worst:
             marked |= {(best, series): BEST, (worst, series): WORST}
     edges = [marked.get((row.name, row.series)) for row in rows]
@@ -183,17 +183,17 @@ def _ablation_legend(frame: pd.DataFrame) -> list[Artist]:
 
 
 def _families(frame: pd.DataFrame) -> list[Bar]:
-    """A bar for each method, backbone and evidence; methods of one family together, published first."""
-    rows: list[Bar] = []
-    lines = frame.drop_duplicates(["name", "series"]).to_dict("records")
+    """A bar for each method, backbone and evidence; methods of a family are adjacent, published values first."""
+    bars: list[Bar] = []
+    records = frame.drop_duplicates(["name", "series"]).to_dict("records")
     y = 0.0
-    for family in dict.fromkeys(row["name"].split(",")[0] for row in lines):
-        own = [row for row in lines if row["name"].split(",")[0] == family]
-        for row in sorted(own, key=lambda row: row["evidence"] != "published"):
-            rows.append(_bar(row, y))
+    for family in dict.fromkeys(record["name"].split(",")[0] for record in records):
+        family_rows = [record for record in records if record["name"].split(",")[0] == family]
+        for record in sorted(family_rows, key=lambda record: record["evidence"] != "published"):
+            bars.append(_bar(record, y))
             y += 1
         y += BREAK
-    return rows
+    return bars
 
 
 def _draw_supervised(axes: Axes, trained: pd.DataFrame, places: Mapping[str, float]) -> None:
@@ -217,12 +217,12 @@ def _table1_legend(frame: pd.DataFrame, trained: bool) -> list[Artist]:
 
 
 def _present(frame: pd.DataFrame) -> list[str]:
-    there = set(frame.loc[frame["value"].notna(), "metric"])
-    return [metric for metric in metrics() if metric in there]
+    present = set(frame.loc[frame["value"].notna(), "metric"])
+    return [metric for metric in metrics() if metric in present]
 
 
 def _columns(frame: pd.DataFrame, rows: float) -> tuple[Figure, list[Axes]]:
-    """A column a metric, titled by its domain, with room for so many rows."""
+    """A figure with one panel per metric, titled by its domain. rows: sets the height."""
     present = _present(frame)
     figure, axes = plt.subplots(1, len(present), figsize=(WIDTH, 1.5 + 0.27 * rows), sharey=True, squeeze=False,
                                 layout="constrained")  # fmt: skip
@@ -234,7 +234,7 @@ def _columns(frame: pd.DataFrame, rows: float) -> tuple[Figure, list[Axes]]:
 
 
 def _finished(figure: Figure, alike: Sequence[Axes], results: pd.DataFrame) -> Figure:
-    """One scale for the axes that are alike, and how the numbers came to be, broken between its parts."""
+    """Give the axes `alike` the same scale, and add the evidence line, wrapped between its parts."""
     for axes in alike:
         axes.set_xlim(0, max(panel.get_xlim()[1] for panel in alike))
     parts = plots.evidence_line(results).replace(" ", "\N{NO-BREAK SPACE}").replace(";\N{NO-BREAK SPACE}", "; ")
@@ -243,42 +243,44 @@ def _finished(figure: Figure, alike: Sequence[Axes], results: pd.DataFrame) -> F
 
 
 def _color(backbone: str, evidence: str = "measured") -> tuple[float, float, float]:
-    """A backbone's color; settings behind its name, such as "(Low)", change nothing."""
+    """A backbone's color. Settings after its name, such as "(Low)", are ignored."""
     name = backbone.split(" (")[0]
-    # A checksum, since Python's own hash differs from process to process.
+    # A checksum, since Python's hash of a string differs between processes.
     red, green, blue = to_rgb(COLORS.get(name) or OTHERS[crc32(name.encode()) % len(OTHERS)])
-    kept = LIGHTER if evidence == "published" else 1.0
-    return 1 - kept * (1 - red), 1 - kept * (1 - green), 1 - kept * (1 - blue)
+    share = LIGHTER if evidence == "published" else 1.0
+    return 1 - share * (1 - red), 1 - share * (1 - green), 1 - share * (1 - blue)
 
 
 def _labelled(results: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Results with a name, from `column`, and a series: how the number came to be, and with which backbone."""
-    known = [name if isinstance(name, str) and name not in ("", "none") else NO_MODEL for name in results["backbone"]]
-    series = [f"{evidence} · {backbone}" for evidence, backbone in zip(results["evidence"], known, strict=True)]
-    return results.assign(name=results[column], backbone=known, series=series)
+    """Add a name, from `column`, and a series, which combines evidence and backbone."""
+    backbones = [
+        name if isinstance(name, str) and name not in ("", "none") else NO_MODEL for name in results["backbone"]
+    ]
+    series = [f"{evidence} · {backbone}" for evidence, backbone in zip(results["evidence"], backbones, strict=True)]
+    return results.assign(name=results[column], backbone=backbones, series=series)
 
 
 def _laid(frame: pd.DataFrame, names: Sequence[str]) -> list[Bar]:
-    """Bars from top to bottom: by name, published first."""
+    """Bars from top to bottom, in order of `names`, published values first."""
     bars: list[Bar] = []
     y = 0.0
     for name in names:
-        own = frame[frame["name"] == name].drop_duplicates("series").to_dict("records")
-        for row in sorted(own, key=lambda row: row["evidence"] != "published"):
-            bars.append(_bar(row, y))
+        records = frame[frame["name"] == name].drop_duplicates("series").to_dict("records")
+        for record in sorted(records, key=lambda record: record["evidence"] != "published"):
+            bars.append(_bar(record, y))
             y += 1
-        y += BREAK if own else 0
+        y += BREAK if records else 0
     return bars
 
 
 def _bar(row: Mapping[str, Any], y: float) -> Bar:
-    """The bar of a labelled row of a results table."""
+    """The bar of a labelled row of a results table, at height `y`."""
     hatch = DOTS if row["evidence"] == "simulated" else ""
     return Bar(row["name"], row["series"], y, _color(row["backbone"], row["evidence"]), hatch)
 
 
 def _values(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], tuple[float, float, float]]:
-    """Value and interval by name and series; empty cells are left out. Raises ValueError for two values of one bar."""
+    """(Name, series) -> (value, lower, upper bound), without empty cells. Raises ValueError for two values of a bar."""
     cells: dict[tuple[str, str], tuple[float, float, float]] = {}
     for cell in frame[(frame["metric"] == metric) & frame["value"].notna()].to_dict("records"):
         key = cell["name"], cell["series"]
@@ -289,19 +291,19 @@ def _values(frame: pd.DataFrame, metric: str) -> dict[tuple[str, str], tuple[flo
 
 
 def _draw(axes: Axes, bars: Sequence[Bar], frame: pd.DataFrame, metric: str, decimals: int = 2) -> None:
-    """Bars with their intervals, and their values behind them."""
-    known = _values(frame, metric)
-    for bar in (bar for bar in bars if (bar.name, bar.series) in known):
-        value, low, high = known[bar.name, bar.series]
+    """Draw bars with intervals, labelled with their values."""
+    values = _values(frame, metric)
+    for bar in (bar for bar in bars if (bar.name, bar.series) in values):
+        value, low, high = values[bar.name, bar.series]
         axes.barh(bar.y, value, 0.86, color=bar.color, edgecolor=bar.edge, hatch=bar.hatch, linewidth=0.7)
-        # Published values come without intervals.
+        # Published values have no intervals.
         end = value if np.isnan(high) else high
         if not np.isnan(high):
             whisker = [[max(0, value - low)], [max(0, high - value)]]
             axes.errorbar(value, bar.y, xerr=whisker, fmt="none", ecolor="0.2", elinewidth=1.2, capsize=2.5)
         axes.annotate(f"{value:.{decimals}f}", (end, bar.y), (4, 0), textcoords="offset points", va="center",
                       fontsize="x-small", color="0.25")  # fmt: skip
-    ends = [value if np.isnan(high) else high for value, _, high in known.values()]
+    ends = [value if np.isnan(high) else high for value, _, high in values.values()]
     axes.set(xlim=(0, max(ends, default=1) * 1.28), ylim=(max([bar.y for bar in bars], default=0) + 0.7, -0.7))
     axes.grid(visible=False, axis="y")
     axes.grid(visible=True, axis="x", color="0.92")
@@ -310,22 +312,24 @@ def _draw(axes: Axes, bars: Sequence[Bar], frame: pd.DataFrame, metric: str, dec
 
 
 def _name_rows(axes: Axes, bars: Sequence[Bar], room: int = 26) -> None:
-    """The names, each in the middle of its bars, on lines of `room` characters."""
-    places: dict[str, list[float]] = {}
+    """Label the bars with their names, vertically centred and wrapped to `room` characters."""
+    heights_by_name: dict[str, list[float]] = {}
     for bar in bars:
-        places.setdefault(bar.name, []).append(bar.y)
-    middles = [sum(heights) / len(heights) for heights in places.values()]
-    axes.set_yticks(middles, [textwrap.fill(name, room) for name in places], fontsize="small", parse_math=False)
+        heights_by_name.setdefault(bar.name, []).append(bar.y)
+    middles = [sum(heights) / len(heights) for heights in heights_by_name.values()]
+    axes.set_yticks(
+        middles, [textwrap.fill(name, room) for name in heights_by_name], fontsize="small", parse_math=False
+    )
     axes.tick_params(axis="y", length=0)
 
 
 def _legend(frame: pd.DataFrame, column: str = "method") -> list[Patch]:
-    """A patch for each backbone, unless bars are named by it, and what tells published and simulated bars."""
+    """Legend of the backbones, unless bars are named by them, and of published and simulated bars."""
     backbones = [] if column == "backbone" else list(dict.fromkeys(frame["backbone"]))
     patches = [Patch(facecolor=_color(name), edgecolor=EDGE, label=name) for name in backbones]
-    there = set(frame["evidence"])
-    if "published" in there:
+    evidence = set(frame["evidence"])
+    if "published" in evidence:
         patches.append(Patch(facecolor=_color(NO_MODEL, "published"), edgecolor=EDGE, label="lighter: published"))
-    if "simulated" in there:
+    if "simulated" in evidence:
         patches.append(Patch(facecolor="white", edgecolor=EDGE, hatch=DOTS, label="dotted: simulated"))
     return patches

@@ -1,4 +1,4 @@
-"""Figures of reward models: heat maps of what was trained where against where it was tried, and learning curves."""
+"""Figures of reward models: heat maps of training against test domain, and learning curves."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from statefactory.experiments.scores import METRIC, metrics
 
 TRAINED = ", trained on "
 Point = tuple[int, float, float]  # step, loss, accuracy
-SMOOTHED = 20  # points that a mean takes in
-RANGE = (0.1, 0.75)  # of colors: from near the best value to above a constant's .707
+SMOOTHED = 20  # window of the moving average, in points
+RANGE = (0.1, 0.75)  # of the color scale: from near the best value to above a constant predictor's .707
 
 
 def draw_matrix(panels: Mapping[str, pd.DataFrame]) -> Figure:
-    """Heat maps, a row for what was trained on and a column for where; in-domain cells are framed.
+    """Heat maps with a row per training domain and a column per test domain; in-domain cells are framed.
 
-    panels: title -> a results table whose methods are named "..., trained on ...". Other methods come as rows below, by
-    their whole name. Where a cell has an interval, it stands below the value. Raises ValueError for no panel.
+    panels: title -> results table, whose methods are named "..., trained on ...". Other methods have a row of their
+    own, with their full name. Intervals, if any, are printed below the values. Raises ValueError if `panels` is empty.
     """
     if not panels:
         raise ValueError("no panel to draw; give a results table by its title")
@@ -32,14 +32,14 @@ def draw_matrix(panels: Mapping[str, pd.DataFrame]) -> Figure:
         1, len(panels), figsize=(1.2 + 5.4 * len(panels), 4.6), layout="constrained", squeeze=False
     )
     for panel, (title, rows) in zip(axes[0], panels.items(), strict=True):
-        shown = rows[rows["metric"].isin(metrics())].assign(
+        cells = rows[rows["metric"].isin(metrics())].assign(
             row=rows["method"].map(lambda method: method.partition(TRAINED)[2] or method),
             column=rows["metric"].str.removeprefix(METRIC.format("")),
         )
-        order = list(dict.fromkeys(shown["row"]))
-        values = shown.pivot(index="row", columns="column", values="value").loc[order, names]
-        words = shown.assign(text=[_cell(row) for row in shown.itertuples()])
-        texts = words.pivot(index="row", columns="column", values="text").loc[order, names].fillna("")
+        order = list(dict.fromkeys(cells["row"]))
+        values = cells.pivot(index="row", columns="column", values="value").loc[order, names]
+        labelled = cells.assign(text=[_cell(row) for row in cells.itertuples()])
+        texts = labelled.pivot(index="row", columns="column", values="text").loc[order, names].fillna("")
         seaborn.heatmap(values, annot=texts, fmt="", vmin=RANGE[0], vmax=RANGE[1], cmap="viridis_r", cbar=False,
                         linewidths=0.5, annot_kws={"fontsize": 8}, ax=panel)  # fmt: skip
         for column, name in enumerate(names):
@@ -62,7 +62,7 @@ def _cell(row: object) -> str:
 
 
 def draw_learning(curves: Mapping[str, Sequence[Point]]) -> Figure:
-    """Loss and accuracy of one or more trainings, by name; the raw points stand pale behind one curve alone."""
+    """Smoothed loss and accuracy of trainings, by name. A single training also shows the raw points, in a pale line."""
     figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
     for name, points in curves.items():
         frame = pd.DataFrame(points, columns=["step", "loss", "accuracy"]).set_index("step")

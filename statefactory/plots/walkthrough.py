@@ -1,4 +1,4 @@
-"""A trajectory as one picture: rewards over the steps, how the goal's objects fit, and the matching of a step."""
+"""Figure of a trajectory: rewards over the steps, fits of the goal's objects, and the matching at one step."""
 
 from __future__ import annotations
 
@@ -20,25 +20,24 @@ from statefactory.state import Entity
 from statefactory.walkthrough import Event, Walkthrough
 
 PREDICTED, TRUTH, NEGATIVE = drawing.BLUE, QUIET, drawing.ORANGE
-# White to the blue of predicted rewards, for fits in [0, 1].
+# Color map for fits in [0, 1], from white to the blue of predicted rewards.
 FITS = LinearSegmentedColormap.from_list("fit", ["#f4f7fa", "#9fc6e3", PREDICTED])
 COLORS = {"anchored": "#9a4fa8", "added": "#9a4fa8", "rise": drawing.GREEN, "fall": drawing.RED}
 SIGNS = {"anchored": "◆", "added": "◆", "rise": "▲", "fall": "▼"}
 MARKERS = {"anchored": "D", "added": "D", "rise": "^", "fall": "v"}
 WIDTH, LEFT, RIGHT, EDGE = 12.5, 2.0, 2.45, 0.2  # inches: of the figure, and of its margins
 CURVE, CELL, LINE = 2.4, 0.34, 0.165  # inches: of the rewards, of a row of fits, and of a line of small text
-ROW, GAP, PAD, HEAD = 0.22, 0.15, 0.09, 0.3  # inches, of the matching: a line, between boxes, in them, and above
-# Its columns, as parts of the width: the goal's objects, those that they took, and others. Between the first two run
-# the lines.
+ROW, GAP, PAD, HEAD = 0.22, 0.15, 0.09, 0.3  # inches, in the matching: line height, gap between boxes, padding, header
+# Left and right edge of the matching's columns, as shares of the width. Lines connect the first two columns.
 COLUMNS = {
     "The goal's objects": (0.0, 0.33),
     "The state objects that fit them best": (0.445, 0.745),
     "Other state objects": (0.775, 1.0),
 }
-ATTRIBUTES = 7  # of a state object that are shown; those that were compared always are
-JUMPS = 6  # that get a flag: the largest
+ATTRIBUTES = 7  # most attributes drawn per state object; compared ones are always drawn
+JUMPS = 6  # number of largest jumps that get a flag
 SIZE, SMALL = 9.5, 8.5  # points
-TILT, LONGEST = radians(40), 2.4  # of the actions: how they are slanted, and inches
+TILT, LONGEST = radians(40), 2.4  # angle and largest length (inches) of the actions' labels
 KEY = "◆ the goal is anchored to what was seen, or extended by it      ▲▼ largest changes of a goal object's fit"
 RULE = "reward = mean of the fits;  fit = identity × mean of attributes;  on a line: similarity"
 
@@ -46,34 +45,36 @@ RULE = "reward = mean of the fits;  fit = identity × mean of attributes;  on a 
 def draw_walkthrough(
     walked: Walkthrough, negative: Sequence[float] | np.ndarray = (), step: int = -1, note: str = ""
 ) -> Figure:
-    """One trajectory, readable without its text.
+    """Draw a trajectory so that it can be understood without its full text.
 
-    Above, the rewards over the steps with the truth, flags where the goal was anchored to an object or a fit jumped;
-    under it a row of fits for each object of the goal, and the actions; below, which state objects the goal took at
-    `step` (from 1; -1 for the last). A number on a line is a similarity. negative: the rewards of the pair's negative.
-    note: how the numbers came to be.
+    Top: predicted and true rewards over the steps, with flags where the goal was anchored to an object or a fit jumped.
+    Middle: a row of fits for each goal object, and the actions. Bottom: the state objects that match the goal objects
+    at `step` (from 1; -1 for the last); numbers on lines are similarities.
+    negative: rewards of the pair's negative. note: origin of the numbers.
     """
-    index, wide = walked.index_of(step), (WIDTH - LEFT - RIGHT) / len(walked)
-    xs = [LEFT + (number + 0.5) * wide for number in range(len(walked))]
+    index, step_width = walked.index_of(step), (WIDTH - LEFT - RIGHT) / len(walked)
+    xs = [LEFT + (number + 0.5) * step_width for number in range(len(walked))]
     title = wrapped(f"Task: {walked.row.goal_description}", WIDTH - 2 * EDGE, SIZE + 2, 3)
-    poles, actions, matching = _poles(walked, xs), _actions(walked, index, xs), _Matching(walked, index)
-    top = 0.6 + 0.23 * len(title) + max([flag.bottom + LINE * len(flag.lines) for flag in poles], default=0.0)
+    event_flags, actions, matching = _poles(walked, xs), _actions(walked, index, xs), _Matching(walked, index)
+    top = 0.6 + 0.23 * len(title) + max([flag.bottom + LINE * len(flag.lines) for flag in event_flags], default=0.0)
     fits_top = top + CURVE + 0.1
     fits_bottom = fits_top + CELL * max(1, len(walked.parts))
     heading = fits_bottom + max(width(text, SMALL) for text in actions.values()) * sin(TILT) + 0.5
     canvas = Canvas(WIDTH, heading + 0.2 + matching.height + EDGE, note or " ")
     canvas.lines(EDGE, canvas.lines(EDGE, 0.25, title, SIZE + 2), [KEY], SMALL, color=QUIET)
-    canvas.box(LEFT + index * wide, top, wide, CURVE, "#ededed", "none", boxstyle="square,pad=0", zorder=0)
+    canvas.box(LEFT + index * step_width, top, step_width, CURVE, "#ededed", "none", boxstyle="square,pad=0", zorder=0)
     points = draw_rewards(canvas, walked, negative, xs, top, CURVE)
-    _draw_flags(canvas, walked, poles, points, top)
-    _draw_fits(canvas, walked, xs, fits_top, wide)
-    canvas.box(LEFT + index * wide, fits_top, wide, fits_bottom - fits_top, "none", INK, boxstyle="square,pad=0")
+    _draw_flags(canvas, walked, event_flags, points, top)
+    _draw_fits(canvas, walked, xs, fits_top, step_width)
+    canvas.box(
+        LEFT + index * step_width, fits_top, step_width, fits_bottom - fits_top, "none", INK, boxstyle="square,pad=0"
+    )
     for number, text in actions.items():
         canvas.lines(xs[number - 1], fits_bottom + 0.08, [text], SMALL, rotation=np.degrees(TILT), ha="right", va="top",
                      rotation_mode="anchor")  # fmt: skip
     action = fitted(walked.row.actions[index], 4.6, SIZE + 1, bold=True)
-    said = f"Step {index + 1}, {action}: reward {walked.rewards[index]:.2f}"
-    canvas.lines(EDGE, heading, [said], SIZE + 1, fontweight="bold")
+    caption = f"Step {index + 1}, {action}: reward {walked.rewards[index]:.2f}"
+    canvas.lines(EDGE, heading, [caption], SIZE + 1, fontweight="bold")
     canvas.lines(WIDTH - EDGE, heading, [RULE], SMALL, ha="right", color=QUIET)
     matching.draw(canvas, heading + 0.2)
     return canvas.figure
@@ -83,9 +84,9 @@ def draw_rewards(
     canvas: Canvas, walked: Walkthrough, negative: Sequence[float] | np.ndarray, xs: Sequence[float], top: float,
     height: float, size: float = SIZE,
 ) -> list[tuple[float, float]]:  # fmt: skip
-    """Curves of the rewards, with their names at their ends; returns where the predicted ones are, in inches.
+    """Draw the reward curves with their names; returns the positions of the predicted rewards, in inches.
 
-    xs: of the steps. size: of the names, in points.
+    xs: positions of the steps, in inches. size: of the names, in points.
     """
     margin = (xs[-1] - xs[0]) / max(1, len(xs) - 1) / 2 if len(xs) > 1 else 0.3
     left, right = xs[0] - margin, xs[-1] + margin
@@ -107,7 +108,7 @@ def draw_rewards(
         if len(rewards):
             ends[name] = at(rewards[-1])
             canvas.axes.plot(xs[: len(rewards)], [at(reward) for reward in rewards], color=color, zorder=3, **style)
-    below = 0.0  # names stand one below the other
+    below = 0.0  # lowest free height, so that names do not overlap
     for name, end in sorted(ends.items(), key=lambda item: item[1]):
         below = max(below, end)
         canvas.lines(right + 0.1, below, [name], size, color=curves[name][1], fontweight="bold")
@@ -116,25 +117,25 @@ def draw_rewards(
 
 
 def _poles(walked: Walkthrough, xs: Sequence[float]) -> list[Flag]:
-    """Flags for every change of the goal and the largest jumps, in inches above the curve."""
+    """Flags for every change of the goal and the largest jumps of fits, positioned in inches above the curve."""
     events = walked.events()
     largest = sorted((event for event in events if event.change), key=lambda event: -abs(event.change))[:JUMPS]
-    shown = [event for event in events if not event.change or event in largest]
-    by_step = {step: list(group) for step, group in groupby(shown, key=lambda event: event.step)}
+    reported = [event for event in events if not event.change or event in largest]
+    by_step = {step: list(group) for step, group in groupby(reported, key=lambda event: event.step)}
     texts = [(xs[step - 1], _said(group, min(3.3, WIDTH - EDGE - xs[step - 1]))) for step, group in by_step.items()]
     return flags(texts, SMALL)
 
 
 def _said(events: Sequence[Event], room: float) -> list[str]:
-    """A line an event; objects that changed for one reason share it."""
+    """One line per event; events with the same reason share a line."""
     lines: dict[tuple[str, str], list[str]] = {}
     for event in events:
         change = [f"{event.change:+.2f}".replace("-", "−")] if event.change else []
         lines.setdefault((SIGNS[event.kind], event.text), []).extend(change)
     texts = []
     for (sign, text), changes in lines.items():
-        after = f" ({', '.join(changes)})" if changes else ""
-        texts.append(fitted(f"{sign} {text}", room - width(after, SMALL), SMALL) + after)
+        suffix = f" ({', '.join(changes)})" if changes else ""
+        texts.append(fitted(f"{sign} {text}", room - width(suffix, SMALL), SMALL) + suffix)
     return texts
 
 
@@ -172,16 +173,16 @@ def _draw_fits(canvas: Canvas, walked: Walkthrough, xs: Sequence[float], top: fl
 
 
 def _actions(walked: Walkthrough, index: int, xs: Sequence[float]) -> dict[int, str]:
-    """Step -> its numbered action, or several alike; a few where there is little room.
+    """First step of each run of equal actions -> its label. Some are omitted if there is little room.
 
-    What has a remark comes first, and the ends.
+    Steps with an event, the selected step and both ends take precedence.
     """
     remarkable = {1, len(walked), index + 1, *(event.step for event in walked.events())}
     equal = [list(run) for _, run in groupby(enumerate(walked.row.actions, start=1), key=lambda numbered: numbered[1])]
     runs = [(run[0][0], run[-1][0], run[0][1]) for run in equal]
     chosen: dict[int, str] = {}
     for first, last, action in sorted(runs, key=lambda run: (remarkable.isdisjoint(range(run[0], run[1] + 1)), run[0])):
-        if all(abs(xs[first - 1] - xs[other - 1]) >= 0.26 for other in chosen):
+        if all(abs(xs[first - 1] - xs[step - 1]) >= 0.26 for step in chosen):
             numbers = str(first) if first == last else f"{first}–{last}"
             room = min(LONGEST, (xs[first - 1] - EDGE) / cos(TILT))
             chosen[first] = fitted(f"{numbers}  {action.replace(' the ', ' ')}", room, SMALL)
@@ -193,9 +194,9 @@ def _actions(walked: Walkthrough, index: int, xs: Sequence[float]) -> dict[int, 
 
 @dataclass(frozen=True)
 class _Box:
-    """An object as a box. lines: by which attribute each shows, "" for the identity. top: in inches below the heads.
+    """An object as a box. lines: attribute key -> text, with "" for the identity. top: inches from the matching's top.
 
-    note: at the right of its first line.
+    note: right of its first line.
     """
 
     lines: Mapping[str, str]
@@ -207,45 +208,45 @@ class _Box:
         return len(self.lines) * ROW + PAD
 
     def middle(self, key: str) -> float:
-        """The height of a line's middle."""
+        """The vertical centre of a line."""
         return self.top + PAD / 2 + (list(self.lines).index(key) + 0.5) * ROW
 
 
 class _Matching:
-    """Goal objects on the left, the state objects that they took, and the others, greyed.
+    """Three columns of boxes: goal objects, the state objects that match them, and the other state objects in grey.
 
-    goal, taken, others: boxes from top to bottom; a state object stands where it was first taken. hidden: others that
-    have no room.
+    goal, taken, others: boxes from top to bottom; matched state objects in order of their first match. hidden: number
+    of other objects without room.
     """
 
     def __init__(self, walked: Walkthrough, index: int) -> None:
         self.matches, state = walked.matches[index], walked.states[index]
         self.goal = _stacked([(_lines(match.goal, (), 10**6), _product(match)) for match in self.matches])
         compared: dict[Entity, dict[str, None]] = {}
-        for match in self.matches:  # several goal objects may take the same state object
+        for match in self.matches:  # several goal objects may match the same state object
             if match.entity is not None:
                 compared.setdefault(match.entity, {}).update(dict.fromkeys(offered for _, offered, _ in _ends(match)))
         boxes = _stacked([(_lines(entity, keys, ATTRIBUTES), "") for entity, keys in compared.items()])
         self.taken = dict(zip(compared, boxes, strict=True))
-        others = _stacked([(_lines(entity, (), 3), "") for entity in state if entity not in compared])
-        self.height = max(_bottom(self.goal), _bottom(boxes), min(_bottom(others), HEAD + 12 * ROW))
-        fitting = [box for box in others if box.top + box.height <= self.height - ROW]
-        self.others = fitting if _bottom(others) > self.height else others
-        self.hidden = len(others) - len(self.others)
+        other_boxes = _stacked([(_lines(entity, (), 3), "") for entity in state if entity not in compared])
+        self.height = max(_bottom(self.goal), _bottom(boxes), min(_bottom(other_boxes), HEAD + 12 * ROW))
+        fitting = [box for box in other_boxes if box.top + box.height <= self.height - ROW]
+        self.others = fitting if _bottom(other_boxes) > self.height else other_boxes
+        self.hidden = len(other_boxes) - len(self.others)
 
     def draw(self, canvas: Canvas, top: float) -> None:
-        """Draw it over the whole width."""
-        whole = WIDTH - 2 * EDGE
-        columns = [(EDGE + left * whole, EDGE + right * whole) for left, right in COLUMNS.values()]
+        """Draw the matching over the full width."""
+        full_width = WIDTH - 2 * EDGE
+        columns = [(EDGE + left * full_width, EDGE + right * full_width) for left, right in COLUMNS.values()]
         for (left, _), head in zip(columns, COLUMNS, strict=True):
             canvas.lines(left, top + HEAD / 2, [head], SIZE, color=QUIET)
-        for match, wanted in zip(self.matches, self.goal, strict=True):
+        for match, goal_box in zip(self.matches, self.goal, strict=True):
             if match.entity is not None:
-                for own, offered, similarity in [("", "", match.identity), *_ends(match)]:
-                    start = columns[0][1], top + wanted.middle(own)
-                    end = columns[1][0], top + self.taken[match.entity].middle(offered)
+                for key, state_key, similarity in [("", "", match.identity), *_ends(match)]:
+                    start = columns[0][1], top + goal_box.middle(key)
+                    end = columns[1][0], top + self.taken[match.entity].middle(state_key)
                     _join(canvas, start, end, similarity)
-            _draw_box(canvas, wanted, top, columns[0], edge=FITS(match.score))
+            _draw_box(canvas, goal_box, top, columns[0], edge=FITS(match.score))
         for box in self.taken.values():
             _draw_box(canvas, box, top, columns[1], edge=QUIET)
         for box in self.others:
@@ -263,18 +264,23 @@ def _stacked(contents: Sequence[tuple[Mapping[str, str], str]]) -> list[_Box]:
 
 
 def _bottom(boxes: Sequence[_Box]) -> float:
-    """Where the next box would begin."""
+    """The top of the next box."""
     return boxes[-1].top + boxes[-1].height + GAP if boxes else HEAD
 
 
 def _lines(entity: Entity, first: Iterable[str], room: int) -> dict[str, str]:
-    """The lines of an object's box. first: the attributes that were compared, so that few lines cross."""
-    own = {_key(a.name, a.value): f"{a.name}: {a.value}" if a.name else a.value for a in entity.attributes}
-    compared = {key: own[key] for key in first}
-    others = [key for key in own if key not in compared]
+    """The lines of an object's box. first: keys of compared attributes, listed first so that few lines cross."""
+    texts = {_key(a.name, a.value): f"{a.name}: {a.value}" if a.name else a.value for a in entity.attributes}
+    compared = {key: texts[key] for key in first}
+    uncompared = [key for key in texts if key not in compared]
     spare = max(0, room - len(compared))
-    more = {"more": f"… {len(others) - spare} more"} if len(others) > spare else {}
-    return {"": entity.identity or "(no name)", **compared, **{key: own[key] for key in others[:spare]}, **more}
+    ellipsis_line = {"more": f"… {len(uncompared) - spare} more"} if len(uncompared) > spare else {}
+    return {
+        "": entity.identity or "(no name)",
+        **compared,
+        **{key: texts[key] for key in uncompared[:spare]},
+        **ellipsis_line,
+    }
 
 
 def _key(name: str, value: str) -> str:
@@ -282,13 +288,13 @@ def _key(name: str, value: str) -> str:
 
 
 def _ends(match: Match) -> list[tuple[str, str, float]]:
-    """The goal's attributes and those that they were compared with, by their lines, and the similarity."""
+    """(Key of a goal attribute, key of the state attribute compared with it, similarity) of each compared attribute."""
     return [(_key(a.name, a.value), _key(a.aligned, a.found or ""), a.similarity)
             for a in match.attributes if a.aligned is not None]  # fmt: skip
 
 
 def _product(match: Match) -> str:
-    """How the fit comes about: identity times the mean of the attributes (Eq. 7)."""
+    """The fit as a formula: identity similarity times the mean of the attributes' (Eq. 7)."""
     if match.entity is None or not match.attributes:
         return f"fit {match.score:.2f}"
     mean = sum(attribute.similarity for attribute in match.attributes) / len(match.attributes)
@@ -296,7 +302,7 @@ def _product(match: Match) -> str:
 
 
 def _join(canvas: Canvas, start: tuple[float, float], end: tuple[float, float], similarity: float) -> None:
-    """Straight out of the box, where its number stands, then across."""
+    """Draw a line with its similarity: first straight out of the box, below the number, then across."""
     bend, strength = (start[0] + 0.45, start[1]), min(max(similarity, 0.0), 1.0)
     canvas.axes.plot(*zip(start, bend, end, strict=True), color=FITS(0.15 + 0.85 * strength), zorder=1,
                      linewidth=0.5 + 3 * strength, solid_joinstyle="round")  # fmt: skip

@@ -1,4 +1,4 @@
-"""What predicts rewards: one class with three verbs, and the register of methods that experiments can run."""
+"""Reward predictors: their interface (start, advance, score), and the registry of methods that experiments can run."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ from statefactory.state import Values
 from statefactory.trust import Flags
 
 M = TypeVar("M")
-Step = tuple[str, str]  # an action, and the observation that it led to
+Step = tuple[str, str]  # action and resulting observation
 
 
 class Rated(NamedTuple):
-    """Predicted rewards, shape (steps,), and the flags of each, as `statefactory.trust` has them."""
+    """Predicted rewards, shape (steps,), with the flags of each step (`statefactory.trust`)."""
 
     rewards: np.ndarray
     flags: Flags
 
 
 class Predictor(ABC, Generic[M]):
-    """f(goal, observations, actions) of the paper's Eq. 2, one observation at a time.
+    """The predictor f(goal, observations, actions) of Eq. 2, as a recurrence over observations.
 
-    A memory is a value that nothing changes: a planner keeps those of states that it may come back to, advances one of
-    them along several actions, and compares their scores, that of s_0 among them (Eq. 15).
+    Memories are immutable. So a planner can store them, return to an earlier state, advance it along several actions
+    and compare the scores, including that of s_0 (Eq. 15).
     """
 
     @abstractmethod
     def start(self, goal: str, observation: str = "") -> M:
-        """The memory before any action. observation: the first one, s_0's; "" where it is not known."""
+        """The memory before any action. observation: that of s_0; "" if unknown."""
 
     @abstractmethod
     def advance(self, memory: M, action: str, observation: str) -> M:
-        """The memory after an action and the observation that it led to."""
+        """The memory after an action and the resulting observation."""
 
     @abstractmethod
     def score(self, memory: M) -> float:
-        """How much of the goal is reached, in [0, 1]."""
+        """The predicted reward: how much of the goal is reached, in [0, 1]."""
 
     def scores(self, memories: Sequence[M]) -> np.ndarray:
-        """The scores of several, shape (memories,); the same as one by one, where that is slower."""
+        """The scores of several memories, shape (memories,). Override it where a batch is faster."""
         return np.array([self.score(memory) for memory in memories], dtype=float)
 
     def follow(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> list[M]:
-        """The memories along a trajectory: s_0's, then one a step.
+        """The memories along a trajectory: one for s_0, then one per step.
 
-        observations: the one that each action led to, as many as actions. first: s_0's. Raises ValueError if actions
-        and observations differ in number, and what `start` and `advance` raise.
+        observations: the result of each action. first: the observation of s_0.
+        Raises ValueError if actions and observations differ in number, and what `start` and `advance` raise.
         """
         if len(actions) != len(observations):
             raise ValueError(f"{len(actions)} actions with {len(observations)} observations: each action needs one")
@@ -65,46 +65,44 @@ class Predictor(ABC, Generic[M]):
         return memories
 
     def flags(self, memories: Sequence[M]) -> Flags:
-        """Why each memory's score may mean nothing, see `statefactory.trust`; by default there is no reason."""
+        """Flags of each memory: why its score may mean nothing (`statefactory.trust`). By default none."""
         return (trust.NONE,) * len(memories)
 
     def rated(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> Rated:
-        """Rewards with their flags, one a step: of what `follow` gives, s_0 left out. Raises what it raises."""
+        """Rewards and flags of a trajectory's steps, without s_0. Raises as `follow`."""
         memories = self.follow(goal, actions, observations, first)[1:]
         rewards = self.scores(memories)
         return Rated(rewards, trust.with_constant(self.flags(memories), rewards))
 
     def predict(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> np.ndarray:
-        """Rewards in [0, 1], shape (steps,): those of `rated`, which it raises as; warns `UntrustedReward` of flags."""
+        """Rewards of a trajectory, shape (steps,), in [0, 1]. Warns `UntrustedReward` of flags. Raises as `follow`."""
         rewards, flags = self.rated(goal, actions, observations, first)
         trust.warn(flags, self)
         return rewards
 
     def predict_pair(self, pair: Pair) -> np.ndarray:
-        """Rewards at all steps of a pair, shape (steps,): the positive's, then the negatives'. Raises as `rated`."""
-        # Without a warning: a negative that stays at 0 is right, and tables count the flags.
+        """Rewards at all steps of a pair, shape (steps,): the positive's, then the negatives'. Raises as `follow`."""
+        # No warning: a negative that stays at 0 is right, and tables report the flags.
         rows = pair.rows
         return np.concatenate([self.rated(row.goal_description, row.actions, row.observations).rewards for row in rows])
 
     def result(self, memories: Sequence[M]) -> dict[str, Any]:
-        """What a run keeps of a trajectory: the rewards, their flags if there are any, and how many of a model's
-        answers could not be read.
-        """
-        rewards = self.scores(memories)  # before the flags: what an embedder cuts is known when it has read it
+        """JSON values that a run stores for a trajectory: rewards, number of malformed model answers, and any flags."""
+        rewards = self.scores(memories)  # before the flags: which texts an embedder cuts is known after embedding
         flags = [sorted(step) for step in self.flags(memories)]
         return {"rewards": rewards.tolist(), "malformed": 0} | ({"flags": flags} if any(flags) else {})
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A goal and the steps towards it, really or in thought. first: the observation before any action."""
+    """A goal and the steps so far, real or imagined. first: the observation before any action."""
 
     goal: str
     first: str = ""
     steps: tuple[Step, ...] = ()
 
     def then(self, action: str, observation: str) -> Path:
-        """With one step more."""
+        """The path extended by one step."""
         return replace(self, steps=(*self.steps, (action, observation)))
 
     @property
@@ -113,12 +111,12 @@ class Path:
 
     @property
     def observation(self) -> str:
-        """The newest one."""
+        """The newest observation."""
         return self.steps[-1][1] if self.steps else self.first
 
 
 class PathPredictor(Predictor[Path]):
-    """A predictor whose memory is all that was done and seen."""
+    """A predictor whose memory is the full history of actions and observations."""
 
     def start(self, goal: str, observation: str = "") -> Path:
         return Path(goal, observation)
@@ -128,7 +126,7 @@ class PathPredictor(Predictor[Path]):
 
 
 class PredictorSettings(NamedTuple):
-    """What an experiment's settings tell a predictor. instruction: the world's, or "". The rest: as for `Extractor`."""
+    """Settings of an experiment that a predictor may use. instruction: the world's, or "". Others: see `Extractor`."""
 
     instruction: str = ""
     values: Values = "sentences"
@@ -139,7 +137,7 @@ Make = Callable[["Backbone", PredictorSettings], Predictor[Any]]
 
 
 def fixed(predictor: Predictor[Any]) -> Make:
-    """A `Make` of a predictor that asks no backbone and has no settings; picklable as the predictor is."""
+    """A `Make` for a predictor without backbone and settings. Picklable if the predictor is."""
     return partial(_itself, predictor)
 
 
@@ -151,8 +149,8 @@ def _itself(predictor: Predictor[Any], backbone: Backbone, settings: PredictorSe
 class Method:
     """A predictor as experiments run it.
 
-    title: in tables. make: (backbone, what the settings say) -> the predictor. operators: of the prompts that it asks,
-    so that each can have an engine of its own; none if it asks no model. version: part of a run's identity.
+    title: its name in tables. make: (backbone, settings) -> predictor. operators: those of its prompts, so that each
+    can have its own engine; empty if it asks no model. version: part of a run's identity.
     """
 
     title: str
@@ -165,17 +163,17 @@ METHODS: dict[str, Method] = {}
 
 
 def operators_of(method: str) -> tuple[str, ...]:
-    """The operators of a method. Raises ValueError for one that there is not."""
+    """The operators of a method. Raises ValueError for an unknown method."""
     if method not in METHODS:
         raise ValueError(f"No method {method!r}; choose from {', '.join(METHODS)}")
     return METHODS[method].operators
 
 
 def register(name: str, title: str, operators: tuple[str, ...] = (), version: str = "1") -> Callable[[Make], Make]:
-    """Decorator: make a predictor available to experiments under a name, in place of what had it.
+    """Decorator: make a predictor available to experiments under a name; replaces a method of the same name.
 
-    It goes before a class, or a function, that takes a backbone and a `PredictorSettings`. A run of another version
-    is another run: change it with the code, or what an older run kept is shown. The other arguments: see `Method`.
+    It decorates a class or function that takes a backbone and a `PredictorSettings`. Change `version` when the code
+    changes; otherwise stored results of older code are shown. The other arguments: see `Method`.
     """
 
     def registered(make: Make) -> Make:

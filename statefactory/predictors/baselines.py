@@ -1,6 +1,6 @@
-"""Predictors that ask no model: time, its placebo, random rewards, and the oracle.
+"""Predictors that ask no model: monotonic baseline, countdown placebo, random rewards, and oracle.
 
-For a constant reward use `Monotonic(length)`: all candidates of a turn have the same score.
+For a constant reward use `Monotonic(length)`, which gives all candidates of a turn the same score.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ Actions = tuple[str, ...]
 
 
 class Monotonic(Predictor[int]):
-    """r = t / T with t from 1 to the trajectory's length T; s_0 has 0. Source: Shen et al. 2026, Appendix C.1.
+    """Monotonic baseline: r = t / T for step t of T, and 0 for s_0. Source: Shen et al. 2026, Appendix C.1.
 
-    length: T, in steps; `predict` takes the trajectory's own. A memory is t: neither the goal nor a text is looked at.
+    length: T in steps; `predict` uses the trajectory's own length. The memory is t; goal and observations are ignored.
     """
 
     def __init__(self, length: int | None = None) -> None:
@@ -28,11 +28,11 @@ class Monotonic(Predictor[int]):
         return 0
 
     def advance(self, memory: int, action: str, observation: str) -> int:
-        # Appendix C.1 does not say where t starts; the padding that was fitted to the published values takes 1.
+        # Appendix C.1 does not say where t starts; 1 is consistent with the padding fitted to the published values.
         return memory + 1
 
     def score(self, memory: int) -> float:
-        """t / T, at most 1. Raises ValueError without a length."""
+        """t / T, at most 1. Raises ValueError if no length was given."""
         if not self.length:
             raise ValueError(
                 "progress is t / T, and T is not known while acting: state it as Monotonic(length=50), say"
@@ -40,42 +40,42 @@ class Monotonic(Predictor[int]):
         return min(memory / self.length, 1.0)
 
     def rated(self, goal: str, actions: Sequence[str], observations: Sequence[str], first: str = "") -> Rated:
-        """Rewards of shape (steps,), of the trajectory's own length."""
+        """Rewards of shape (steps,) and flags, with the trajectory's own length as T."""
         return super(Monotonic, type(self)(len(actions))).rated(goal, actions, observations, first)
 
     def result(self, memories: Sequence[int]) -> dict[str, Any]:
-        """The rewards, of the trajectory's own length where none is stated."""
+        """The rewards, with the trajectory's own length as T if none was given."""
         return Predictor.result(self if self.length else type(self)(len(memories)), memories)
 
 
 class Countdown(Monotonic):
-    """r = 1 - t / T; s_0 has 1. length: T, as of `Monotonic`.
+    """Placebo: r = 1 - t / T, and 1 for s_0. length: T, see `Monotonic`.
 
-    An episode that reaches its goal ends there. So the shortest of several attempts tends to be one that succeeded,
-    which nobody has to understand: the harshest of the placebos.
+    Episodes end when they reach the goal, so the shortest of several attempts is likely a success. This placebo
+    exploits that without understanding anything, and is the hardest one to beat.
     """
 
     def score(self, memory: int) -> float:
-        """Raises ValueError without a length."""
+        """1 - t / T, at least 0. Raises ValueError if no length was given."""
         return 1 - super().score(memory)
 
 
 class Oracle(PathPredictor):
-    """The true progress, a ceiling: its rows are simulated. No observation is read.
+    """The true progress, an upper bound; its rows are simulated. It ignores observations.
 
-    progress: what is reached after some actions, in [0, 1].
+    progress: maps the actions so far to the true progress, in [0, 1].
     """
 
     def __init__(self, progress: Callable[[Actions], float]) -> None:
         self.progress = progress
 
     def score(self, memory: Path) -> float:
-        """Raises what `progress` raises."""
+        """The true progress. Raises what `progress` raises."""
         return self.progress(memory.actions)
 
 
 class AtRandom(PathPredictor):
-    """A number for every path, drawn from its content: the same path has the same score, in any process. A placebo."""
+    """Placebo: a random score per path, seeded by its content, so that equal paths have equal scores in any process."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed

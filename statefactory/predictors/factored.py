@@ -1,4 +1,4 @@
-"""StateFactory as a predictor: extract states and goals, and let their similarity be the reward (§3.2)."""
+"""StateFactory as a predictor: extracts states and goals; their similarity is the reward (§3.2)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from statefactory.trust import COPIED, Flags, of_states
 class StateFactory(Extractor, Predictor[Memory]):
     """r_t = sim(goal state, state), Eq. 9, at any level of representation; "object_attribute" is the method.
 
-    What it remembers is what its extraction hands from step to step.
+    Its memory is that of the extraction.
 
     backbone: answers Modules A, B and C. embedder: by default all-MiniLM-L6-v2 (C.4). level, values, instruction,
-    reasoning: as for `statefactory.extraction.Extractor`. convention: of the routing, the paper's equations or the
-    official program's.
+    reasoning: see `statefactory.extraction.Extractor`. convention: of the routing, the paper's or the official
+    program's.
     """
 
     def __init__(
@@ -46,19 +46,19 @@ class StateFactory(Extractor, Predictor[Memory]):
         return self._embedder or open_embedder()
 
     def score(self, memory: Memory) -> float:
-        """The similarity of the memory's goal and state; 0 as long as there is no goal."""
+        """The similarity of the memory's goal and state; 0 while there is no goal."""
         return float(self.scores([memory])[0])
 
     def scores(self, memories: Sequence[Memory]) -> np.ndarray:
-        """All texts are embedded in one batch."""
+        """The scores of several memories, shape (memories,); all texts are embedded in one batch."""
         return trace_rewards(trace_of(self.level, memories), self.embedder, self.convention)
 
     def flags(self, memories: Sequence[Memory]) -> Flags:
-        """Of the extracted states and of what is embedded of them."""
+        """Flags of the extracted states and their embedded texts."""
         return trace_flags(trace_of(self.level, memories), None, self.embedder, self.convention)
 
     def result(self, memories: Sequence[Memory]) -> dict[str, Any]:
-        """What was extracted, so that it can be scored with any embedding."""
+        """The trace as JSON, which can be scored later with any embedder, and the number of malformed answers."""
         trace = trace_of(self.level, memories)
         return {"trace": trace.to_json(), "malformed": trace.malformed}
 
@@ -66,14 +66,16 @@ class StateFactory(Extractor, Predictor[Memory]):
 def trace_rewards(
     trace: Trace, embedder: Embedder, convention: Convention = PAPER, goal: State | None = None
 ) -> np.ndarray:
-    """Rewards of extracted states, shape (steps,). goal: for all states, not the trace's own."""
+    """Rewards of extracted states, shape (steps,). goal: used for all states instead of the trace's own goals."""
     goals = trace.goals if goal is None else (goal,) * len(trace.states)
-    wanted, known = ([entities(state, convention.apart) for state in side] for side in (goals, trace.states))
-    return rewards(wanted, known, embedder, convention)
+    goal_entities, state_entities = (
+        [entities(state, convention.apart) for state in side] for side in (goals, trace.states)
+    )
+    return rewards(goal_entities, state_entities, embedder, convention)
 
 
 def trace_flags(trace: Trace, goal: State | None, embedder: Embedder, convention: Convention = PAPER) -> Flags:
-    """Flags of extracted states whose texts are embedded already. goal: as for `trace_rewards`; then none is copied."""
+    """Flags of extracted states after embedding. goal: as for `trace_rewards`; then no state is flagged as copied."""
     goals = trace.goals if goal is None else (goal,) * len(trace.states)
     flags = of_states(goals, trace.states, trace.unread, getattr(embedder, "cut", ()), convention.apart)
     return flags if goal is None else tuple(step - {COPIED} for step in flags)

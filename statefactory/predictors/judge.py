@@ -1,12 +1,12 @@
-"""LLM-as-a-Judge: a model says in percent how far the task has come, once a step.
+"""LLM-as-a-Judge: at every step a model rates the task's progress in percent.
 
-    analytic    sees the whole history and reasons before it scores         (Table 8, part I)
-    intuitive   sees the whole history and scores at once                   (Table 8, part II)
-    stateful    sees the newest step and the belief it wrote at the last    (§3.1.2)
+    analytic    reads the whole history and reasons before it scores              (Table 8, part I)
+    intuitive   reads the whole history and scores without reasoning              (Table 8, part II)
+    stateful    reads the newest step and its own belief from the step before     (§3.1.2)
 
-Source: Shen et al. 2026, §3.1.2, Appendix C.3 and Table 8. Ours, since the paper does not say: what 0 and 100 mean, an
-analysis of at most three sentences, and the whole stateful prompt. Table 8's mark against thinking is a sentence here.
-The wording stands in `statefactory/prompt_texts/judge`.
+Source: Shen et al. 2026, §3.1.2, Appendix C.3 and Table 8. Our own choices, where the paper says nothing: the meaning
+of 0 and 100, an analysis of at most three sentences, and the whole stateful prompt. Table 8's
+mark "[Without Thinking]" is a sentence here. The wording is in `statefactory/prompt_texts/judge`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from statefactory.trust import UNREAD, Flags
 
 Mode: TypeAlias = Literal["analytic", "intuitive", "stateful"]
 Percent = Annotated[int, Field(strict=True, ge=0, le=100, description="the progress, a whole number from 0 to 100")]
-NO_ACTION = "(none yet)"  # shown where the first observation is judged
-LABELS = len("Step 1. Action: \nObservation: \n")  # what a step takes in the history beside its own words
+NO_ACTION = "(none yet)"  # the action that belongs to the first observation
+LABELS = len("Step 1. Action: \nObservation: \n")  # characters that a step adds to the history besides its texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Believed(AnswerModel):
 
 
 def shorter_history(fields: HistoryFields, characters_over: int) -> HistoryFields | None:
-    """Without the oldest steps; the newest stays, and the end of its observation goes last."""
+    """The fields without the oldest steps; once only the newest step remains, its observation is cut."""
     *earlier, newest = fields.history
     if earlier:
         sizes = [len(step.action) + len(step.observation or "None") + LABELS for step in earlier]
@@ -90,11 +90,11 @@ def shorter_history(fields: HistoryFields, characters_over: int) -> HistoryField
 
 
 def shorter_belief(fields: BeliefFields, characters_over: int) -> BeliefFields | None:
-    """Without the end of the observation, then without the end of the belief."""
+    """The fields with the end of the observation cut, or if nothing of it may go, the end of the belief."""
     return shorter_text(fields, "observation", characters_over) or shorter_text(fields, "belief", characters_over)
 
 
-# What changes from step to step stands last in each: the calls of a trajectory share a prefix.
+# What changes from step to step comes last in each prompt, so that the calls of a trajectory share a prefix.
 PROMPTS: dict[Mode, Prompt] = {
     "analytic": read_prompt("statefactory/judge/analytic.md", HistoryFields, Analysed, shorten=shorter_history),
     "intuitive": read_prompt("statefactory/judge/intuitive.md", HistoryFields, Guessed, shorten=shorter_history),
@@ -104,11 +104,11 @@ PROMPTS: dict[Mode, Prompt] = {
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a judge has seen and said.
+    """What a judge has read and answered so far.
 
-    history: of a stateless judge; belief: of the stateful one, None before its first. reward: the newest, in [0, 1].
-    malformed: answers that could not be used so far; such an answer leaves belief and reward as they were. unread:
-    whether the newest answer was one.
+    history: of a stateless judge. belief: of the stateful judge, None before its first answer. reward: the newest, in
+    [0, 1]. malformed: number of answers that could not be parsed; these leave belief and reward unchanged. unread:
+    whether the newest answer was malformed.
     """
 
     goal: str
@@ -120,7 +120,7 @@ class Memory:
 
 
 class Judge(Predictor[Memory]):
-    """A backbone asked in one of the modes, once a step. Raises ValueError for a mode that there is not."""
+    """Asks a backbone once per step, in one of the modes. Raises ValueError for an unknown mode."""
 
     def __init__(self, backbone: Backbone, mode: Mode = "analytic") -> None:
         if mode not in PROMPTS:
@@ -128,12 +128,12 @@ class Judge(Predictor[Memory]):
         self.backbone, self.mode = backbone, mode
 
     def start(self, goal: str, observation: str = "") -> Memory:
-        """The judge's word on the first observation; where it is not known nothing is asked, and the reward is 0."""
-        begun = Memory(goal)
-        return self.advance(begun, NO_ACTION, observation) if observation else begun
+        """Judge the first observation. If that is "", no model is asked and the reward is 0."""
+        memory = Memory(goal)
+        return self.advance(memory, NO_ACTION, observation) if observation else memory
 
     def advance(self, memory: Memory, action: str, observation: str) -> Memory:
-        """Ask. Where no answer can be read, also when re-asked, the reward stays as it was."""
+        """Judge the next step. If the answer is malformed even after the retry, the reward stays unchanged."""
         newest = Exchange(action, observation)
         if self.mode == "stateful":
             answer = self._answer(
@@ -141,19 +141,19 @@ class Judge(Predictor[Memory]):
             )
             memory = replace(memory, belief=memory.belief if answer is None else answer.belief)
         else:
-            # Table 8 shows the history from its start at every step: the tokens grow with the square of the steps.
+            # Table 8 includes the full history at every step, so tokens grow quadratically with the steps.
             memory = replace(memory, history=(*memory.history, newest))
             answer = self._answer(goal=memory.goal, history=memory.history)
         if answer is None:
             return replace(memory, malformed=memory.malformed + 1, unread=True)
-        # Table 8 asks for 0 to 100, and Eq. 2 rewards are in [0, 1].
+        # Table 8 asks for 0 to 100; rewards in Eq. 2 are in [0, 1].
         return replace(memory, reward=answer.reward / 100, unread=False)
 
     def score(self, memory: Memory) -> float:
         return memory.reward
 
     def flags(self, memories: Sequence[Memory]) -> Flags:
-        """Unread where the answer was malformed."""
+        """Flags: "unread" where the answer was malformed."""
         return tuple(frozenset([UNREAD] * memory.unread) for memory in memories)
 
     def result(self, memories: Sequence[Memory]) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class Judge(Predictor[Memory]):
         return super().result(memories) | {"malformed": malformed}
 
     def _answer(self, **fields: Any) -> Any:
-        """An answer of the mode's own class, or None for one that cannot be read."""
+        """The parsed answer, of the mode's answer class; None if it is malformed."""
         try:
             return self.backbone.ask(PROMPTS[self.mode], **fields).value
         except MalformedAnswer:

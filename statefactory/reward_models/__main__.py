@@ -55,12 +55,12 @@ from statefactory.reward_models.training import train
 if TYPE_CHECKING:
     import pandas as pd
 
-EACH = 40  # pairs of each domain that the union takes, where its preset does not say
+EACH = 40  # pairs per domain in the union, if the preset does not set a number
 EXPECTED = (MissingData, MissingBackbone, BuildFailed, RunBusy, ValueError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command and its exit status: 1 where something is missing or failed, 130 if stopped."""
+    """Run the command. Returns 1 if something is missing or failed, 130 if interrupted."""
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
@@ -86,7 +86,7 @@ def _train(options: argparse.Namespace) -> None:
     names = TRAININGS if options.all else (options.domain,)
     if names == (None,):
         raise ValueError("say which adapter: --domain alfworld, --domain all, or --all for all six")
-    # A finished adapter is taken as it is, and a killed training goes on from its checkpoint.
+    # A finished adapter is reused, and an interrupted training resumes from its checkpoint.
     jobs = (delayed(_train_adapter)(options, name) for name in names)
     for adapter in Parallel(n_jobs=min(options.workers, len(names)), return_as="generator")(jobs):
         print(f"trained: {shown(adapter.folder)}")
@@ -98,29 +98,29 @@ def _train_adapter(options: argparse.Namespace, name: str) -> Adapter:
     torch.set_num_threads(options.threads)
     # "name=value" with numbers as in YAML 1.2; `recipe` checks both.
     numbers = {field for field, kind in get_type_hints(Recipe).items() if kind in (int, float, bool)}
-    texts = {field: value for field, _, value in (text.partition("=") for text in options.set)}
-    changed = {field: load(value) if field in numbers else value for field, value in texts.items()}
+    assignments = {field: value for field, _, value in (text.partition("=") for text in options.set)}
+    changed = {field: load(value) if field in numbers else value for field, value in assignments.items()}
     # The union is limited by --each.
-    asked = options.each if name == ALL else options.pairs
-    if asked is not None:
-        changed = {"pairs": 0 if name == ALL else asked, **changed}
-    plan = recipe(options.preset, name, **changed)
+    limit = options.each if name == ALL else options.pairs
+    if limit is not None:
+        changed = {"pairs": 0 if name == ALL else limit, **changed}
+    settings = recipe(options.preset, name, **changed)
     source = _source(options)
     data = {path.name: sha256_of(path) for path in training_files(source, name)}
-    each = options.each if options.each is not None else plan.pairs // len(DOMAINS) or EACH
-    pairs = training_pairs(source, name, plan.pairs, each)
-    if asked is None:
-        require(pairs, plan.pairs, name)
-    return train(name, pairs, plan, options.adapters / name, data)
+    per_domain = options.each if options.each is not None else settings.pairs // len(DOMAINS) or EACH
+    pairs = training_pairs(source, name, settings.pairs, per_domain)
+    if limit is None:
+        require(pairs, settings.pairs, name)
+    return train(name, pairs, settings, options.adapters / name, data)
 
 
 def _score(options: argparse.Namespace) -> None:
-    places = [[folder / name for folder in (options.adapters, SHIPPED, Path())] for name in options.adapter]
-    adapters = [next((path for path in paths if path.is_dir()), paths[0]) for paths in places]
+    candidates = [[folder / name for folder in (options.adapters, SHIPPED, Path())] for name in options.adapter]
+    adapters = [next((path for path in paths if path.is_dir()), paths[0]) for paths in candidates]
     source, limit = _source(options), options.limit
     validation = source if options.on == "validation" else None
     pairs = {domain: evaluation.pairs_of(domain, options.data, limit, validation) for domain in options.domain}
-    # Not beside the adapters: those that come with the suite have predictions that its tables rest on.
+    # Not next to the adapters: those of the suite have predictions there that its tables use.
     target = options.to or runs_folder() / "reward_models" / "predictions" / options.on
     for adapter in adapters:
         controls = options.controls.replace("-", " ")
@@ -143,26 +143,26 @@ def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("python -m statefactory.reward_models", None, __doc__, formatter_class=raw)
     commands = parser.add_subparsers(required=True)
-    shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--data", choices=("auto", "official", "synthetic"), default="auto", help="of the worlds")
-    shared.add_argument("--seed", type=int, default=0, help="of training tasks, padding and negatives")
-    shared.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
-    places = argparse.ArgumentParser(add_help=False)
-    places.add_argument("--preferences", type=Path, help="folder of training pairs, in place of the cache's")
-    places.add_argument("--adapters", type=Path, default=runs_folder() / "reward_models" / "adapters")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--data", choices=("auto", "official", "synthetic"), default="auto", help="of the worlds")
+    common.add_argument("--seed", type=int, default=0, help="of training tasks, padding and negatives")
+    common.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
+    folders = argparse.ArgumentParser(add_help=False)
+    folders.add_argument("--preferences", type=Path, help="folder of training pairs, in place of the cache's")
+    folders.add_argument("--adapters", type=Path, default=runs_folder() / "reward_models" / "adapters")
 
     command = commands.add_parser("dequantise", help="write a quantised backbone's weights as float32, once")
     command.add_argument("model", nargs="?", choices=DEQUANTISED, default=DEQUANTISED[0])
     command.set_defaults(run=lambda options: dequantise(options.model))
 
-    command = commands.add_parser("data", parents=[shared], help="build pairs of training tasks")
+    command = commands.add_parser("data", parents=[common], help="build pairs of training tasks")
     command.add_argument("--domain", nargs="+", choices=DOMAINS, default=list(DOMAINS), metavar="D",
                          help=f"of {', '.join(DOMAINS)}; all by default")  # fmt: skip
     command.add_argument("--pairs", type=int, default=300, help="training pairs of a domain")
     command.add_argument("--validation", type=int, default=30, help="further pairs, which no training sees")
     command.set_defaults(run=_data)
 
-    command = commands.add_parser("train", parents=[shared, places], help="train an adapter, or all six")
+    command = commands.add_parser("train", parents=[common, folders], help="train an adapter, or all six")
     command.add_argument("--domain", choices=TRAININGS, metavar="D",
                          help=f"of {', '.join(TRAININGS)}; {ALL} is their union")  # fmt: skip
     command.add_argument("--all", action="store_true", help="all six adapters")
@@ -176,7 +176,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--threads", type=int, default=1, help="of each process")
     command.set_defaults(run=_train)
 
-    command = commands.add_parser("score", parents=[shared, places], help="EPIC distances of adapters and controls")
+    command = commands.add_parser("score", parents=[common, folders], help="EPIC distances of adapters and controls")
     command.add_argument("--adapter", nargs="+", default=list(TRAININGS), metavar="A", help="names or folders; all six")
     command.add_argument("--domain", nargs="+", choices=DOMAINS, default=list(DOMAINS), metavar="D", help="all five")
     command.add_argument("--on", choices=("benchmark", "validation"), default="validation", help="which pairs")

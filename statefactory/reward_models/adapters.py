@@ -1,10 +1,10 @@
-"""Trained adapters as files: float16 safetensors, peft's configuration, and a card that says how they came about.
+"""Trained adapters as files: float16 safetensors, peft's configuration, and a card with their provenance.
 
     adapter_model.safetensors   LoRA's matrices and the score head
-    adapter_config.json         peft's, without any path
+    adapter_config.json         peft's configuration, without paths
     card.json                   backbone and its hash, recipe, data hashes, counts, loss, seconds, hardware
 
-Loaded only from safetensors: a pickle would run code.
+Weights are loaded only from safetensors, since a pickle could run code.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from statefactory.reward_models import backbones
 from statefactory.reward_models.recipe import Recipe
 from statefactory.reward_models.scoring import Affine, Scorer, Tokeniser
 
-SHIPPED = ROOT / "data" / "reward_models"  # with what they predict, and trainings of which that alone is kept
-LONGEST = 8192  # tokens of a trajectory that is scored, where the backbone takes so many; the paper's length
+SHIPPED = ROOT / "data" / "reward_models"  # adapters with their predictions; of some trainings only the predictions
+LONGEST = 8192  # most tokens of a scored trajectory, if the backbone's context allows it; the paper's length
 WEIGHTS, CONFIG, CARD = "adapter_model.safetensors", "adapter_config.json", "card.json"
 
 
 class UnusableAdapter(ValueError):
-    """An adapter's folder is not whole, or its backbone is another than it was trained on."""
+    """An adapter's folder is incomplete, or its backbone is not the one it was trained on."""
 
 
 class Base(BaseModel, strict=True):
@@ -44,14 +44,14 @@ class Base(BaseModel, strict=True):
 
 
 class Map(BaseModel, strict=True):
-    """`Affine` as a card has it."""
+    """The parameters of `Affine` in a card."""
 
     scale: float
     offset: float
 
 
 class Card(BaseModel, strict=True):
-    """What of a card is relied on; a card says more."""
+    """The fields of a card that the code uses; a card has more."""
 
     name: str
     domains: list[str]
@@ -63,7 +63,7 @@ class Card(BaseModel, strict=True):
 
 
 class Config(BaseModel, strict=True):
-    """What of peft's configuration a score depends on."""
+    """The fields of peft's configuration that affect scores."""
 
     peft_type: Literal["LORA"]
     task_type: Literal["SEQ_CLS"]
@@ -94,7 +94,7 @@ class Adapter:
 
 
 def read(folder: Path) -> Adapter:
-    """An adapter by its folder. Raises UnusableAdapter naming a file that is not there, or a field that is wrong."""
+    """Read an adapter from its folder. Raises UnusableAdapter naming a missing file or an invalid field."""
     missing = [name for name in (WEIGHTS, CONFIG, CARD) if not (folder / name).exists()]
     if missing:
         beside = ", ".join(path.parent.name for path in sorted(folder.parent.glob(f"*/{WEIGHTS}"))) or "none"
@@ -118,7 +118,7 @@ def read(folder: Path) -> Adapter:
 
 
 def save(folder: Path, model: Any, card: Mapping[str, Any]) -> Adapter:
-    """Write a peft model's adapter; the card last, since it is what says that the others are whole."""
+    """Write a peft model's adapter. The card is written last: it certifies that the other files are complete."""
     import torch
     from peft import get_peft_model_state_dict
     from safetensors.torch import save as as_bytes
@@ -126,7 +126,7 @@ def save(folder: Path, model: Any, card: Mapping[str, Any]) -> Adapter:
     state = {name: value.detach().to("cpu", torch.float16).contiguous()
              for name, value in get_peft_model_state_dict(model).items()}  # fmt: skip
     config = model.peft_config["default"].to_dict()
-    config["base_model_name_or_path"] = card["base"]["name"]  # peft would write where it lay on this machine
+    config["base_model_name_or_path"] = card["base"]["name"]  # peft would write a path of this machine
     plain = {name: sorted(value) if isinstance(value, set) else value for name, value in config.items()}
     write_atomically(folder / WEIGHTS, as_bytes(state, metadata={"format": "pt"}))
     write_atomically(folder / CONFIG, json.dumps(plain, indent=1, sort_keys=True, default=str).encode())
@@ -136,10 +136,10 @@ def save(folder: Path, model: Any, card: Mapping[str, Any]) -> Adapter:
 
 @cache
 def scorer(folder: Path, base: str = "") -> Scorer:
-    """An adapter's model, loaded once a process, its matrices merged into the backbone's.
+    """An adapter's model with its matrices merged into the backbone's; loaded once per process.
 
-    base: in place of the recipe's, where its files lie elsewhere. Raises UnusableAdapter for a backbone with another
-    hash, MissingBackbone where there is none.
+    base: replaces the recipe's name, if the backbone's files are elsewhere.
+    Raises UnusableAdapter if the backbone has another hash, MissingBackbone if it is missing.
     """
     adapter = read(folder)
     folder_of_base = backbones.located(base or adapter.recipe.base)
@@ -147,42 +147,42 @@ def scorer(folder: Path, base: str = "") -> Scorer:
     if sha256 != trained["sha256"]:
         raise UnusableAdapter(
             f"{adapter.name} was trained on {trained['name']} with sha256 {trained['sha256']}; the weights in "
-            f"{shown(folder_of_base)} have {sha256}. Name the folder of the right ones, or train anew"
+            f"{shown(folder_of_base)} have {sha256}. Name the folder with the right weights, or train again"
         )
     model = backbones.load(folder_of_base, adapter.recipe.layers, zero_head=False)
-    # A prefix that does not fit costs a forward pass of its own, so a short limit in training is no limit here.
+    # A short limit in training does not apply here, since every prefix that is too long costs a forward pass.
     most = max(adapter.recipe.max_tokens, min(LONGEST, model.config.max_position_embeddings))
     return Scorer(on_device(with_adapter(model, folder)), Tokeniser(backbones.tokenizer(folder_of_base), most))
 
 
 @cache
 def classifier(base: str, max_tokens: int) -> Scorer:
-    """A model with a score head of its own, loaded once a process; base: as for `backbones.located`."""
+    """A model that comes with a trained score head; loaded once per process. base: as for `backbones.located`."""
     folder = backbones.located(base)
     model = backbones.load(folder, zero_head=False, trained_head=True)
     return Scorer(on_device(model), Tokeniser(backbones.tokenizer(folder), max_tokens))
 
 
 def with_adapter(model: Any, folder: Path) -> Any:
-    """The backbone with an adapter's matrices merged in. Raises UnusableAdapter unless all of them are there.
+    """Merge an adapter's matrices into the backbone. Raises UnusableAdapter if a matrix is missing or does not fit.
 
-    peft itself leaves a layer that the file lacks as the backbone has it, and the scores are others.
+    The check is ours: for a missing matrix peft would silently keep the backbone's layer, and scores would differ.
     """
     from peft import PeftConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
 
     config = PeftConfig.from_pretrained(str(folder))
-    config.base_model_name_or_path = None  # the hash was compared; peft would warn that the name is no path
+    config.base_model_name_or_path = None  # `scorer` compares the hash; peft would warn that the name is no path
     with quiet():
         wrapped = get_peft_model(model, config)
     state = _weights(folder)
-    wanted = {name: value.shape for name, value in get_peft_model_state_dict(wrapped).items()}
-    wrong = sorted(name for name in wanted.keys() | state if name not in state or state[name].shape != wanted.get(name))
+    shapes = {name: value.shape for name, value in get_peft_model_state_dict(wrapped).items()}
+    wrong = sorted(name for name in shapes.keys() | state if name not in state or state[name].shape != shapes.get(name))
     if wrong:
         lacks = (
-            "lacks" if wrong[0] not in state else "has another shape of" if wrong[0] in wanted else "has no place for"
+            "lacks" if wrong[0] not in state else "has another shape of" if wrong[0] in shapes else "has no place for"
         )
         raise UnusableAdapter(
-            f"{shown(folder / WEIGHTS)} is not of this backbone with this recipe: {len(wrong)} of {len(wanted)} "
+            f"{shown(folder / WEIGHTS)} is not of this backbone with this recipe: {len(wrong)} of {len(shapes)} "
             f"matrices differ; it {lacks} {wrong[0]}. Restore the file from where it came, or train again"
         )
     set_peft_model_state_dict(wrapped, state)
@@ -190,7 +190,7 @@ def with_adapter(model: Any, folder: Path) -> Any:
 
 
 def _weights(folder: Path) -> dict[str, Any]:
-    """An adapter's matrices by name. Raises UnusableAdapter for a file that is cut, and for NaN or infinity in one."""
+    """An adapter's matrices by name. Raises UnusableAdapter if the file is damaged or has NaN or infinite values."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -204,7 +204,7 @@ def _weights(folder: Path) -> dict[str, Any]:
 
 
 def on_device(model: Any) -> Any:
-    """On the GPU where there is one."""
+    """Move a model to the GPU if there is one."""
     import torch
 
     return model.to("cuda" if torch.cuda.is_available() else "cpu")

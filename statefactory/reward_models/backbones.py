@@ -1,4 +1,4 @@
-"""Backbones of reward models: a causal language model with one score a position, from a name, a folder or the hub."""
+"""Backbones of reward models: causal language models with a score head, by name, folder or hub address."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from lab.machine.files import write_atomically
 from lab.machine.weights import folder
 from statefactory.embeddings.sentence_transformer import quiet
 
-# Models of lab/machine/weights.yaml that have a name here.
+# The models of lab/machine/weights.yaml that can be backbones.
 DEQUANTISED = ("smollm2-135m", "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b")
 ORIGIN = "origin.json"
 
 
 class MissingBackbone(FileNotFoundError):
-    """A backbone's files are not here, or are not a model that can score; the message says what to do."""
+    """A backbone's files are missing, or are not a model that can score. The message says what to do."""
 
 
 def dequantise(name: str = "smollm2-135m", report: Callable[[str], None] = print) -> Path:
-    """Write the float32 weights of a quantised model once, and return their folder beside the models.
+    """Write a quantised model's weights as float32, unless they exist; returns their folder, next to the models.
 
-    What comes out is the 4-bit model's weights in 32 bits, not the model that was quantised. Raises MissingData naming
-    the line that fetches the quantised file, ValueError for a model without one.
+    The result has the 4-bit weights in 32 bits; it does not restore the model before quantisation.
+    Raises MissingData naming the command that fetches the quantised file, ValueError for a model without one.
     """
     if name not in DEQUANTISED:
         raise ValueError(f"no quantised backbone {name!r}; there are: {', '.join(DEQUANTISED)}")
@@ -44,28 +44,28 @@ def dequantise(name: str = "smollm2-135m", report: Callable[[str], None] = print
     with quiet():
         model = AutoModelForCausalLM.from_pretrained(source.parent, gguf_file=source.name, dtype=torch.float32)
         tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
-    # Else the model stays marked as quantised, and trl does not train it.
+    # Otherwise the model stays marked as quantised, and trl refuses to train it.
     del model.config.quantization_config
     vars(model).update(hf_quantizer=None, is_quantized=False)
     model.config._name_or_path = name
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        whole = Path(scratch) / target.name
-        model.save_pretrained(whole)
-        tokenizer.save_pretrained(whole)
+        unfinished = Path(scratch) / target.name
+        model.save_pretrained(unfinished)
+        tokenizer.save_pretrained(unfinished)
         origin = {"model": name, "from": dict(weights.named(name).files), "weights": "float32, dequantised",
-                  "sha256": fingerprint(whole)}  # fmt: skip
-        write_atomically(whole / ORIGIN, json.dumps(origin, indent=1).encode())
+                  "sha256": fingerprint(unfinished)}  # fmt: skip
+        write_atomically(unfinished / ORIGIN, json.dumps(origin, indent=1).encode())
         shutil.rmtree(target, ignore_errors=True)
-        os.replace(whole, target)
+        os.replace(unfinished, target)
     report(f"written to {target}, sha256 {origin['sha256']}")
     return target
 
 
 def located(base: str) -> Path:
-    """The folder of a backbone: one that has a name here, a folder of the user's, or an address on the hub.
+    """The folder of a backbone. base: one of DEQUANTISED, a folder, or an address on the hub.
 
-    What is on the hub is downloaded if it is not in its cache. Raises MissingBackbone.
+    Files of the hub are downloaded unless they are cached. Raises MissingBackbone.
     """
     if base in DEQUANTISED:
         if not (_dequantised(base) / ORIGIN).exists():
@@ -80,7 +80,7 @@ def located(base: str) -> Path:
 
     try:
         return Path(snapshot_download(base, allow_patterns=["*.safetensors", "*.json", "*.txt", "*.model"]))
-    except Exception as error:  # the hub's own errors have many classes, and mean the same here
+    except Exception as error:  # the hub's errors have many classes with the same meaning here
         raise MissingBackbone(
             f"{base!r} is no folder, and the Hugging Face hub does not give it ({type(error).__name__}: {error}). Name "
             f"a folder with its files, or one of {', '.join(DEQUANTISED)}"
@@ -88,14 +88,14 @@ def located(base: str) -> Path:
 
 
 def described(base: str) -> str:
-    """The backbone as a card names it: never the path of a folder, and dequantised weights say so."""
+    """The backbone's name for a card: without a folder's path, and with the source of dequantised weights."""
     if base in DEQUANTISED:
         return f"{base}, dequantised from {next(iter(weights.named(base).files))}"
     return Path(base).name if Path(base).is_dir() else base
 
 
 def fingerprint(folder: Path) -> str:
-    """sha256 over the weights' files, by name. Raises MissingBackbone where there are none."""
+    """sha256 over the weight files, in order of their names. Raises MissingBackbone if there are none."""
     files = sorted(folder.glob("*.safetensors"))
     if not files:
         raise MissingBackbone(f"{folder} has no *.safetensors; only such weights are loaded")
@@ -109,10 +109,11 @@ def fingerprint(folder: Path) -> str:
 def load(
     folder: Path, layers: int = 0, zero_head: bool = True, dtype: str = "float32", trained_head: bool = False
 ) -> Any:
-    """The backbone with a score head, its first `layers` layers only; 0 for all. Not in training mode.
+    """Load a backbone with a score head, in evaluation mode. layers: number of first layers to use; 0 for all.
 
-    trained_head: the head has to come with the weights. Raises MissingBackbone if it does not, and for a model that is
-    no causal language model with a score head.
+    zero_head: initialise the score head with zeros. trained_head: require a score head among the weights.
+    Raises MissingBackbone if a required head is missing, or if the model is no causal language model with a score head;
+    ValueError if the model has fewer layers.
     """
     import torch
     from transformers import AutoConfig, AutoModelForSequenceClassification
@@ -138,7 +139,7 @@ def load(
 
 
 def tokenizer(folder: Path) -> Any:
-    """The backbone's tokenizer, with a token to pad with."""
+    """The backbone's tokenizer, with a padding token."""
     from transformers import AutoTokenizer
 
     loaded = AutoTokenizer.from_pretrained(folder)

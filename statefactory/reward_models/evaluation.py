@@ -1,10 +1,10 @@
-"""Evaluation of reward models: predictions on a domain's pairs, stored as data, and their EPIC distances.
+"""Evaluation of reward models: stored predictions on a domain's pairs, and their EPIC distances.
 
-A row of predictions is one step of one trajectory under one model:
+Predictions are tables with one row per model, trajectory and step:
 
-    model        "LoRA", with what its recipe changes in the preset, or "ridge"
+    model        "LoRA" with the recipe's changes to the preset, or "ridge"
     trained_on   a domain, or "all"
-    shown        "own goal", or a control: "no goal", "another goal"
+    shown        the goal in the model's input: "own goal", or a control: "no goal", "another goal"
     domain, task, kind, step, reward, truth     step from 1, reward and truth in [0, 1]
 """
 
@@ -46,28 +46,28 @@ Controls = Literal["none", "own domain", "everywhere"]
 
 
 def pairs_of(domain: str, data: str = "auto", limit: int = 0, validation: Path | None = None) -> list[Pair]:
-    """The benchmark's pairs of a domain, spread evenly, or those that were held back from training.
+    """The benchmark's pairs of a domain, or the validation pairs held back from training.
 
-    limit: 0 for all. validation: the folder of the latter.
-    Raises MissingData, and BuildFailed where a benchmark's pairs cannot be built.
+    limit: number of pairs, of the benchmark spread evenly; 0 for all. validation: folder of the validation pairs.
+    Raises MissingData, and BuildFailed if the benchmark cannot be built.
     """
     if validation:
         return read_in_order(file_of(validation, domain, True), limit)
-    # All are built, or kept already; a build of its own for each limit would take longer.
+    # Builds all pairs once and reuses them; a separate build per limit would take longer.
     return spread(build(domain, data).pairs(), limit)
 
 
 def score(
     folder: Path, pairs: Mapping[str, Sequence[Pair]], controls: Controls = "own domain", workers: int = 1
 ) -> pd.DataFrame:
-    """The predictions of an adapter on pairs by domain, one below the other.
+    """An adapter's predictions on the pairs of each domain, as one table.
 
-    controls: where a goal-blind and a goal-swapped control run beside; a union has no domain of its own.
+    controls: domains on which goal-blind and goal-swapped controls run too; an adapter of the union has no own domain.
     workers: processes of one thread each. Raises UnusableAdapter and MissingBackbone.
     """
     from joblib import Parallel, delayed
 
-    jobs = (delayed(_score_domain)(folder, domain, of_domain, controls) for domain, of_domain in pairs.items())
+    jobs = (delayed(_score_domain)(folder, domain, domain_pairs, controls) for domain, domain_pairs in pairs.items())
     return joined(Parallel(n_jobs=workers)(jobs))
 
 
@@ -84,41 +84,42 @@ def _score_domain(folder: Path, domain: str, pairs: Sequence[Pair], controls: Co
 def ridge_predictions(
     folders: Sequence[Path], training: Path, pairs: Mapping[str, Sequence[Pair]], keep: Path
 ) -> pd.DataFrame:  # fmt: skip
-    """The predictions of ridge regression in its three views, fitted on the training pairs of each adapter.
+    """Predictions of ridge regression with each of its feature views, fitted on each adapter's training pairs.
 
-    training: the folder of these pairs. pairs: by domain, to be scored. keep: the folder where the weights of the whole
-    view are written. Raises UnusableAdapter if `training` holds other pairs, and MissingData.
+    folders: of the adapters. training: folder of the training pairs. pairs: domain -> pairs to score. keep: folder to
+    which the weights of the "whole" view are written.
+    Raises UnusableAdapter if an adapter was trained on other pairs than those in `training`; MissingData.
     """
     parts = []
     for folder in folders:
         card = adapters.read(folder).card
         name, count = card["name"], card["pairs"]
-        seen = training_pairs(training, name, count, count // len(DOMAINS))
-        if pairs_hash(seen) != card["rows"]:
+        training_set = training_pairs(training, name, count, count // len(DOMAINS))
+        if pairs_hash(training_set) != card["rows"]:
             raise adapters.UnusableAdapter(
                 f"{name} was trained on other pairs than the first {count} in {shown_path(training)}; "
                 "name the folder with its own by --preferences"
             )
         for view, model in RIDGES.items():
-            fitted = ridge.fit(seen, view)
+            fitted = ridge.fit(training_set, view)
             if view == "whole":
                 fitted.card["rows"] = card["rows"]
                 fitted.save(keep / f"{name}.json")
-            for of_domain in pairs.values():
-                shown = controlled(fitted, of_domain)
-                # No empty goal: its embedding is far off, a linear map follows, and all rewards are clipped alike.
-                wanted = (OWN, ANOTHER) if view == "whole" else (OWN,)
-                parts.append(frame(model, name, {control: shown[control] for control in wanted}, of_domain))
+            for domain_pairs in pairs.values():
+                by_control = controlled(fitted, domain_pairs)
+                # No control with an empty goal: its embedding is an outlier, so all rewards would be clipped alike.
+                reported = (OWN, ANOTHER) if view == "whole" else (OWN,)
+                parts.append(frame(model, name, {control: by_control[control] for control in reported}, domain_pairs))
     return joined(parts)
 
 
 def controlled(predictor: PrefixPredictor, pairs: Sequence[Pair]) -> dict[str, PrefixPredictor]:
-    """The predictor with its controls, which are shown the goals of these pairs."""
+    """The predictor with its controls; swapped goals are taken from these pairs."""
     return with_controls(predictor, [pair.positive.goal_description for pair in pairs])
 
 
 def frame(model: str, trained_on: str, shown: Mapping[str, Predictor[Any]], pairs: Sequence[Pair]) -> pd.DataFrame:
-    """Predictions at every step of every pair, as a table with COLUMNS. shown: what is shown -> the predictor."""
+    """Predictions at every step of the pairs, as a table with COLUMNS. shown: value of that column -> predictor."""
     import pandas as pd
 
     lines = [
@@ -134,34 +135,34 @@ def frame(model: str, trained_on: str, shown: Mapping[str, Predictor[Any]], pair
 
 
 def distances(predictions: pd.DataFrame) -> pd.DataFrame:
-    """EPIC distance of each pair: columns WHO, domain, task, distance; the monotonic baseline's rows first."""
+    """EPIC distance of each pair; columns WHO, domain, task, distance. The monotonic baseline's rows come first."""
     import pandas as pd
 
-    # A pair's positive steps stand before its negative ones, as in the benchmark.
+    # The positive's steps come before the negative's, as in the benchmark.
     first = predictions.drop_duplicates(["domain", "task", "kind", "step"])
     length = first.groupby(["domain", "task", "kind"], sort=False)["step"].transform("max")
-    timed = first.assign(model=MONOTONIC, trained_on="", shown="", reward=first["step"] / length)
-    groups = list(pd.concat([timed, predictions], ignore_index=True).groupby([*WHO, "domain", "task"], sort=False))
-    values = epic_distances([_of(part, "reward") for _, part in groups], [_of(part, "truth") for _, part in groups])
+    monotonic = first.assign(model=MONOTONIC, trained_on="", shown="", reward=first["step"] / length)
+    groups = list(pd.concat([monotonic, predictions], ignore_index=True).groupby([*WHO, "domain", "task"], sort=False))
+    values = epic_distances([_of(group, "reward") for _, group in groups], [_of(group, "truth") for _, group in groups])
     return pd.DataFrame([key for key, _ in groups], columns=[*WHO, "domain", "task"]).assign(distance=values)
 
 
 def summary(distances: pd.DataFrame) -> pd.DataFrame:
-    """Mean distance of each in WHO by domain with its bootstrap interval, and differences to the model with its goal.
+    """Mean distance per model and domain with bootstrap interval, and paired differences to a reference model.
 
-    Columns: WHO, domain, n, value, ci_low, ci_high; minus_own, minus_low and minus_high: differences pair by pair to
-    the first in the frame that is not the monotonic baseline.
+    Columns: WHO, domain, n, value, ci_low, ci_high; minus_own, minus_low and minus_high: mean paired difference to the
+    reference, with interval. The reference is the first model of the frame except the monotonic baseline.
     """
     import pandas as pd
 
     lines = []
     for domain, part in distances.groupby("domain", sort=False):
         table = part.pivot(index="task", columns=WHO, values="distance")
-        there = list(dict.fromkeys(part[WHO].itertuples(index=False, name=None)))
-        reference = next((name for name in there if name[0] != MONOTONIC), there[0])
-        for who in there:
-            value, gain = bootstrap_mean(table[who]), bootstrap_mean(table[who] - table[reference])
-            lines.append((*who, domain, len(table), *value, *gain))
+        models = list(dict.fromkeys(part[WHO].itertuples(index=False, name=None)))
+        reference = next((name for name in models if name[0] != MONOTONIC), models[0])
+        for model in models:
+            value, gain = bootstrap_mean(table[model]), bootstrap_mean(table[model] - table[reference])
+            lines.append((*model, domain, len(table), *value, *gain))
     columns = [*WHO, "domain", "n", "value", "ci_low", "ci_high", "minus_own", "minus_low", "minus_high"]
     return pd.DataFrame(lines, columns=columns)
 
@@ -175,7 +176,7 @@ def save(path: Path, predictions: pd.DataFrame) -> None:
 
 
 def read(paths: Iterable[Path]) -> pd.DataFrame:
-    """Predictions of one or more files. Raises DamagedFile."""
+    """Read predictions from files into one table. Raises DamagedFile."""
     import pandas as pd
 
     parts = []
@@ -188,7 +189,7 @@ def read(paths: Iterable[Path]) -> pd.DataFrame:
 
 
 def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Predictions one below the other."""
+    """Concatenate tables of predictions."""
     import pandas as pd
 
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)

@@ -1,10 +1,10 @@
 """Ridge regression on frozen sentence embeddings: the control that a fine-tuned reward model has to beat.
 
-Twenty seconds of training. A step is embedded as "action -> observation"; the features after t steps are those of the
-newest step, of the mean and the maximum over steps so far, how each agrees with the goal's embedding, and log(1 + t).
+It trains in twenty seconds. A step is embedded as "action -> observation". The features after t steps come from the
+newest step, the mean and the maximum over steps so far, their agreement with the goal's embedding, and log(1 + t).
 
-Two of its views are controls themselves: "no goal" never sees the goal, and "counts" reads no word at all. It knows how
-many steps there were, how long the observations are, and what has been said or done before.
+Two of its views are controls themselves. "no goal" never sees the goal. "counts" reads no text: it uses the number of
+steps, the lengths of texts, and how often actions and observations repeat.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from statefactory.reward_models.scoring import Affine
 from statefactory.trust import CUT, Flags
 
 View = Literal["whole", "no goal", "counts"]
-ALPHAS = (1e1, 1e2, 1e3, 1e4, 1e5, 1e6)  # leave-one-out cross-validation chooses
+ALPHAS = (1e1, 1e2, 1e3, 1e4, 1e5, 1e6)  # candidates; leave-one-out cross-validation selects one
 
 
 class _File(BaseModel, strict=True, allow_inf_nan=False):
-    """A file that `Ridge.save` wrote."""
+    """Schema of the file that `Ridge.save` writes."""
 
     weights: list[float]
     view: View
@@ -46,7 +46,7 @@ class _File(BaseModel, strict=True, allow_inf_nan=False):
 
 
 class Ridge(PrefixPredictor):
-    """Linear in the features. weights: one a feature, then the intercept. view: which features."""
+    """A linear model. weights: one per feature, then the intercept. view: selects the features."""
 
     def __init__(
         self, weights: np.ndarray, affine: Affine, view: View = "whole", embedding: str = DEFAULT,
@@ -60,19 +60,19 @@ class Ridge(PrefixPredictor):
         return self._embedder or open_embedder(self.embedding)
 
     def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
-        every = features(self.embedder if self.view != "counts" else None, goal, steps, self.view)[
+        inputs = features(self.embedder if self.view != "counts" else None, goal, steps, self.view)[
             np.array(lengths, dtype=int)
         ]
-        return every @ self.weights[:-1] + self.weights[-1]
+        return inputs @ self.weights[:-1] + self.weights[-1]
 
     def flags(self, memories: Sequence[Trajectory]) -> Flags:
-        """Cut where the goal or the newest step is longer than the embedder reads."""
+        """Flags: "cut" where the embedder truncates the goal or the newest step."""
         texts = [_texts(memory.goal, memory.steps[-1:]) for memory in memories]
         cut = getattr(self.embedder, "cut", ())
-        return tuple(frozenset([CUT] * any(text in cut for text in of)) for of in texts)
+        return tuple(frozenset([CUT] * any(text in cut for text in memory_texts)) for memory_texts in texts)
 
     def save(self, path: Path) -> None:
-        """Write the weights as JSON, some 25 kB."""
+        """Write the weights as JSON, about 25 kB."""
         record = {
             "weights": [float(f"{weight:.7g}") for weight in self.weights], "view": self.view,
             "embedding": self.embedding, "affine": asdict(self.affine),
@@ -82,7 +82,7 @@ class Ridge(PrefixPredictor):
 
     @classmethod
     def read(cls, path: Path, embedder: Embedder | None = None) -> Ridge:
-        """A fitted one by its file. Raises DamagedFile naming the field that is wrong."""
+        """Read a fitted model from its file. Raises DamagedFile naming an invalid field."""
         stored = read_json(path, _File)
         affine = Affine(stored.affine.scale, stored.affine.offset)
         return cls(np.array(stored.weights), affine, stored.view, stored.embedding, embedder, stored.card)
@@ -91,7 +91,7 @@ class Ridge(PrefixPredictor):
 def fit(
     pairs: Sequence[Pair], view: View = "whole", embedding: str = DEFAULT, embedder: Embedder | None = None
 ) -> Ridge:
-    """Fit true progress at every step of both trajectories. Raises ValueError for no pairs."""
+    """Fit the true progress at every step of both trajectories. Raises ValueError if there are no pairs."""
     from sklearn.linear_model import RidgeCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -101,7 +101,7 @@ def fit(
     rows = [row for pair in pairs for row in pair.rows]
     if view != "counts":
         embedder = embedder or open_embedder(embedding)
-        # All at once: the embedder works in batches, and remembers.
+        # One call for all texts: the embedder batches and caches them.
         embedder.embed([text for row in rows for text in _texts(row.goal_description, row.steps)])
     inputs = np.concatenate([features(embedder, row.goal_description, row.steps, view)[1:] for row in rows])
     truth = np.concatenate([row.shaped for row in rows])
@@ -114,36 +114,40 @@ def fit(
 
 
 def features(embedder: Embedder | None, goal: str, steps: Sequence[Step], view: View = "whole") -> np.ndarray:
-    """Shape (steps + 1, features): after no step, after one, and so on; each depends on the steps before it alone.
+    """Features after 0, 1, ... steps, shape (steps + 1, features). Each row depends only on the steps so far.
 
-    embedder: None where no word is read.
+    embedder: None for the view "counts", which reads no text.
     """
     if embedder is None:
         return _counts(steps)
     vectors = embedder.embed(_texts(goal, steps))
-    wanted, seen = vectors[0], vectors[1:]
-    seen = np.concatenate([np.zeros((1, len(wanted))), seen])
-    count = np.arange(len(seen))[:, None]
-    mean = np.cumsum(seen, axis=0) / np.maximum(count, 1)
-    parts = [seen, mean, np.log1p(count)]
+    target, newest = vectors[0], vectors[1:]
+    newest = np.concatenate([np.zeros((1, len(target))), newest])
+    count = np.arange(len(newest))[:, None]
+    mean = np.cumsum(newest, axis=0) / np.maximum(count, 1)
+    parts = [newest, mean, np.log1p(count)]
     if view == "whole":
-        agrees, overall = seen @ wanted, mean @ wanted
-        parts += [seen * wanted, np.abs(seen - wanted), mean * wanted, np.maximum.accumulate(seen * wanted, axis=0),
-                  np.stack([agrees, np.maximum.accumulate(agrees), overall], axis=1)]  # fmt: skip
+        agreement, mean_agreement = newest @ target, mean @ target
+        parts += [newest * target, np.abs(newest - target), mean * target,
+                  np.maximum.accumulate(newest * target, axis=0),
+                  np.stack([agreement, np.maximum.accumulate(agreement), mean_agreement], axis=1)]  # fmt: skip
     return np.concatenate(parts, axis=1)
 
 
 def _counts(steps: Sequence[Step]) -> np.ndarray:
-    lines = [[0.0] * 8]
-    seen: Counter[str] = Counter()
-    done: Counter[str] = Counter()
+    rows = [[0.0] * 8]
+    observations: Counter[str] = Counter()
+    actions: Counter[str] = Counter()
     for number, (action, observation) in enumerate(steps, 1):
-        seen[observation] += 1
-        done[action] += 1
-        commonest = seen.most_common(1)[0][1]
-        lines.append([np.log1p(number), np.log1p(len(observation)), np.log1p(len(action)), np.log1p(seen[observation]),
-                      np.log1p(done[action]), len(seen) / number, len(done) / number, commonest / number])  # fmt: skip
-    return np.array(lines)
+        observations[observation] += 1
+        actions[action] += 1
+        highest = observations.most_common(1)[0][1]
+        rows.append([
+            np.log1p(number), np.log1p(len(observation)), np.log1p(len(action)),
+            np.log1p(observations[observation]), np.log1p(actions[action]),
+            len(observations) / number, len(actions) / number, highest / number,
+        ])  # fmt: skip
+    return np.array(rows)
 
 
 def _texts(goal: str, steps: Sequence[Step]) -> list[str]:

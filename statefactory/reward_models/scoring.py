@@ -1,14 +1,14 @@
-"""Trajectories as tokens, and the scores of their prefixes.
+"""Tokenises trajectories and scores their prefixes.
 
 The flattened format of Appendix C.2.1:
 
     <GOAL> goal </GOAL> --- <ACTION> action </ACTION> <STATE> observation </STATE> <ACTION> ...
 
-The goal and each step are tokenised apart, so that the tokens of a trajectory's beginning are the beginning of its
-tokens. A causal model's output at a token depends on what stands before it alone: so one forward pass, read at each
-step's last token, equals one call a prefix up to rounding. So does a pass that goes on from what the last text began
-with: where a planner's candidates branch, their path is read once. A prefix that is longer than the model takes is
-scored by itself, with the goal and its newest steps.
+The goal and each step are tokenised separately, so the tokens of a prefix are a prefix of the trajectory's tokens. A
+causal model's output at a token depends only on earlier tokens. So one forward pass, evaluated at each step's last
+token, equals one call per prefix up to rounding. The key-value cache of the last text is reused as far as the next text
+begins the same: a planner's candidates share the pass over their common path. A prefix that exceeds the maximum length
+is scored separately, with the goal and its newest steps.
 """
 
 from __future__ import annotations
@@ -27,14 +27,20 @@ from statefactory.predictors import Step
 if TYPE_CHECKING:
     import torch
 
-NOTHING: tuple[list[int], list[float], Any] = [], [], None  # what a thread has read before its first text
-MARGIN = 0.25  # of [0, 1], kept on either side of the training scores
+NOTHING: tuple[list[int], list[float], Any] = (
+    [],
+    [],
+    None,
+)  # the cached text of a thread before its first call: no tokens, scores or cache
+MARGIN = 0.25  # share of [0, 1] left free on either side of the training scores
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A trajectory's tokens. ends: where each kept step's last token is. left_out: steps at the beginning that are not
-    here, the oldest; truncated: whether anything is missing.
+    """A trajectory's tokens.
+
+    ends: index of the last token of each included step. left_out: number of oldest steps that were omitted.
+    truncated: whether anything was omitted.
     """
 
     ids: list[int]
@@ -57,47 +63,48 @@ def flattened(goal: str, steps: Sequence[Step]) -> str:
 
 
 class Tokeniser:
-    """Tokens of trajectories. tokenizer: of transformers. most: tokens of a trajectory.
+    """Tokenises trajectories. tokenizer: of transformers. most: maximum number of tokens of a trajectory.
 
-    A longer one keeps its goal and its newest steps; of a step that is too long by itself the end is kept. The oldest
-    steps go first since progress shows in the newest ones, and the goal never, since progress is towards it.
+    A longer trajectory is truncated to its goal and newest steps; a single step that is too long, to its end. The
+    oldest steps are dropped first, since progress shows in the newest ones. The goal is always complete, since progress
+    is relative to it.
     """
 
     def __init__(self, tokenizer: Any, most: int) -> None:
         self._tokenizer, self.most = tokenizer, most
 
     def head(self, goal: str) -> list[int]:
-        """The goal's tokens. Raises ValueError for a goal that leaves less than half of the tokens for steps."""
+        """The goal's tokens. Raises ValueError if they exceed half of the maximum."""
         ids = self._ids(goal_text(goal))
         if len(ids) > self.most // 2:
             raise ValueError(f"this goal has {len(ids)} tokens, more than half of {self.most}: {goal[:80]!r}")
         return ids
 
     def pieces(self, steps: Sequence[Step]) -> list[list[int]]:
-        """Each step's tokens."""
+        """The tokens of each step."""
         return [self._ids(step_text(*step)) for step in steps]
 
     def tokens(self, goal: str, steps: Sequence[Step]) -> Tokens:
-        """The goal and the steps, or as many of the newest as fit."""
+        """Tokens of the goal and of the newest steps that fit. Raises as `head`."""
         return self.joined(self.head(goal), self.pieces(steps))
 
     def joined(self, head: list[int], pieces: Sequence[list[int]]) -> Tokens:
-        """The same of what is tokenised already."""
+        """As `tokens`, from the results of `head` and `pieces`."""
         room, first = self.most - len(head), len(pieces)
         while first and len(pieces[first - 1]) <= room:
             first -= 1
             room -= len(pieces[first])
-        kept, truncated = list(pieces[first:]), first > 0
-        if pieces and not kept:
-            first, kept = len(pieces) - 1, [pieces[-1][-room:]]
+        included, truncated = list(pieces[first:]), first > 0
+        if pieces and not included:
+            first, included = len(pieces) - 1, [pieces[-1][-room:]]
         ids, ends = list(head), []
-        for piece in kept:
+        for piece in included:
             ids += piece
             ends.append(len(ids) - 1)
         return Tokens(ids, ends, first, truncated)
 
     def _ids(self, text: str) -> list[int]:
-        # No special tokens: trl's pre-tokenised rows have none, and scoring has to read what training read.
+        # No special tokens, since trl's pre-tokenised rows have none; scoring must match training.
         return self._tokenizer(text, add_special_tokens=False)["input_ids"]
 
 
@@ -105,8 +112,8 @@ class Tokeniser:
 class Affine:
     """reward = scale * score + offset, clipped to [0, 1].
 
-    Scores of training trajectories come to the middle half of [0, 1]: on other tasks they range further, and clipping
-    would change their correlation with the truth, which an affine map leaves as it is.
+    Scores of training trajectories are mapped to the middle half of [0, 1], since scores on other tasks have a wider
+    range. Clipping would change their correlation with the truth; an affine map does not.
     """
 
     scale: float = 1.0
@@ -114,9 +121,9 @@ class Affine:
 
     @classmethod
     def fitted(cls, scores: np.ndarray) -> Affine:
-        """The map that brings the least of the scores to MARGIN and the greatest to 1 - MARGIN."""
+        """The map from the lowest score to MARGIN and from the highest to 1 - MARGIN."""
         low, high = float(scores.min()), float(scores.max())
-        if high - low < 1e-9:  # a model that has learnt nothing
+        if high - low < 1e-9:  # constant scores: the model has learnt nothing
             return cls(0.0, 0.5)
         scale = (1 - 2 * MARGIN) / (high - low)
         return cls(scale, MARGIN - scale * low)
@@ -126,7 +133,7 @@ class Affine:
 
 
 def position_scores(model: Any, tokens: Tokens) -> torch.Tensor:
-    """The model's scores at each kept step's last token, shape (steps,); with no step, at the goal's, shape (1,).
+    """The model's scores at the last tokens of the included steps, shape (steps,); without steps the goal's, (1,).
 
     model: a sequence classifier of transformers with a score head, plain or wrapped by peft.
     """
@@ -144,9 +151,9 @@ def _inner(model: Any) -> Any:
 
 
 class Scorer:
-    """A model that scores prefixes; higher is further, in no unit of its own (see `Affine`).
+    """Scores prefixes with a model. Higher scores mean more progress, without a unit (see `Affine`).
 
-    The text that a thread read last stays in the model's cache. Threads take turns.
+    The key-value cache of each thread's last text is reused. Threads take turns.
     """
 
     def __init__(self, model: Any, tokeniser: Tokeniser) -> None:
@@ -154,7 +161,7 @@ class Scorer:
         self._reading, self._kept = Lock(), local()
 
     def prefixes(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
-        """Scores after so many steps each, shape (lengths,); 0 steps are the goal alone."""
+        """Scores of the prefixes with these numbers of steps, shape (lengths,). With 0 steps it is the goal's score."""
         import torch
 
         head, pieces = self.tokeniser.head(goal), self.tokeniser.pieces(steps)
@@ -163,29 +170,29 @@ class Scorer:
         scores: dict[int, float] = {}
         with self._reading, torch.inference_mode():
             if fitting:
-                whole = self.tokeniser.joined(head, pieces[: max(fitting)])
-                at_token = self._read(whole.ids)
-                # The goal's own last token comes first, so that position n is that of n steps.
-                scores = {n: at_token[end] for n, end in enumerate([len(head) - 1, *whole.ends])}
+                longest = self.tokeniser.joined(head, pieces[: max(fitting)])
+                at_token = self._read(longest.ids)
+                # The goal's last token comes first, so that index n belongs to n steps.
+                scores = {n: at_token[end] for n, end in enumerate([len(head) - 1, *longest.ends])}
             for length in set(lengths) - set(fitting):
                 tokens = self.tokeniser.joined(head, pieces[:length])
                 scores[length] = self._read(tokens.ids)[tokens.ends[-1]]
         return np.array([scores[length] for length in lengths])
 
     def _read(self, ids: list[int]) -> list[float]:
-        """The score at each token, of which those are read that the last text did not begin with."""
+        """The score at each token. Computes only the tokens after the common prefix with the thread's last text."""
         import torch
         from transformers import DynamicCache
 
         inner, (last, scores, past) = _inner(self.model), getattr(self._kept, "last", NOTHING)
-        self._kept.last = NOTHING  # if what follows does not come through, nothing is known
-        known = sum(1 for _ in takewhile(bool, map(eq, ids, last)))
-        past = past if known else DynamicCache()
-        off, scores = len(last) - known, scores[:known]
-        if known and off:
-            past.crop(-off)
-        if fresh := ids[known:]:
-            tokens = torch.tensor([fresh], device=next(inner.parameters()).device)
+        self._kept.last = NOTHING  # an exception below must not leave a stale cache
+        shared = sum(1 for _ in takewhile(bool, map(eq, ids, last)))
+        past = past if shared else DynamicCache()
+        excess, scores = len(last) - shared, scores[:shared]
+        if shared and excess:
+            past.crop(-excess)
+        if new_ids := ids[shared:]:
+            tokens = torch.tensor([new_ids], device=next(inner.parameters()).device)
             hidden = inner.base_model(input_ids=tokens, past_key_values=past, use_cache=True).last_hidden_state[0]
             scores += inner.score(hidden)[:, 0].float().tolist()
         self._kept.last = ids, scores, past

@@ -1,14 +1,14 @@
-"""trl's reward trainer with every prefix of a trajectory in the loss, one forward pass a trajectory, and no padding.
+"""trl's reward trainer with all prefixes of a trajectory in the loss; one forward pass per trajectory, no padding.
 
-Imported by `training` alone, when a training begins: it imports torch, trl and datasets. The preference loss of Eq. 13
-is over whole trajectories or over all prefixes, with a centring term:
+Only `training` imports this module, when a training starts, since it imports torch, trl and datasets. The preference
+loss of Eq. 13 is over whole trajectories or over all prefixes, with a centring term:
 
     L = mean over (w, l) of -log sigmoid(r_w - r_l) + c (r_w + r_l)^2
 
-"outcome" compares the last steps of the chosen and the rejected trajectory, as the paper's equation does;
-"all_prefixes" compares every two positions whose true progress differs, within a trajectory and across both (§3.1.1:
-the positive sample has the higher reward). With one pair and "outcome" this is what trl computes. The centring term is
-that of trl; the paper cites reward centring and states neither form nor weight.
+"outcome" compares the last steps of the chosen and the rejected trajectory, as in the paper's equation; with one pair
+trl computes the same. "all_prefixes" compares all positions whose true progress differs, within a trajectory and across
+both (§3.1.1: the positive sample has the higher reward). The centring term is trl's; the paper cites reward centring,
+but states neither form nor weight.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from lab.machine.progress import Bar
 from statefactory.reward_models.recipe import Loss, Recipe
 from statefactory.reward_models.scoring import Tokens, position_scores
 
-SAME = 1e-6  # progress that differs by less is equal
-COUNTED = ("tokens", "comparisons", "truncated", "seconds", "cpu_seconds")  # sums since the first step
+SAME = 1e-6  # differences of progress up to this count as equal
+COUNTED = ("tokens", "comparisons", "truncated", "seconds", "cpu_seconds")  # sums since the first training step
 
 
 class PairLoss(NamedTuple):
-    """loss: a scalar with gradient. right: comparisons in which the better position scores higher; of: all of them."""
+    """loss: a scalar with gradient. right: comparisons where the better position scores higher. of: all comparisons."""
 
     loss: torch.Tensor
     right: int
@@ -45,17 +45,17 @@ def preference_loss(
 ) -> PairLoss:
     """The loss of one task's trajectories, the chosen one first.
 
-    scores: a tensor of shape (steps,) a trajectory; progress: the truth at the same positions. Where no two positions
-    differ, the loss is 0 and counts no comparison.
+    scores: per trajectory a tensor of shape (steps,). progress: the truth at the same positions. If no two positions
+    differ, the loss is 0 with no comparison.
     """
     if kind == "outcome":
         better = torch.stack([scores[0][-1]] * (len(scores) - 1))
         worse = torch.stack([values[-1] for values in scores[1:]])
     else:
-        every = torch.cat(list(scores))
-        truth = torch.tensor([value for values in progress for value in values], device=every.device)
+        all_scores = torch.cat(list(scores))
+        truth = torch.tensor([value for values in progress for value in values], device=all_scores.device)
         first, second = torch.nonzero(truth[:, None] - truth[None, :] > SAME, as_tuple=True)
-        better, worse = every[first], every[second]
+        better, worse = all_scores[first], all_scores[second]
     if not len(better):
         return PairLoss(sum(values.sum() for values in scores) * 0.0, 0, 0)  # type: ignore[arg-type]
     loss = -torch.nn.functional.logsigmoid(better - worse).mean() + centring * ((better + worse) ** 2).mean()
@@ -64,16 +64,16 @@ def preference_loss(
 
 @dataclass(frozen=True)
 class Example:
-    """One task's trajectories, the chosen one first: their tokens, and the true progress at each of their ends."""
+    """One task's trajectories, the chosen one first. progress: the true one at each of the tokens' `ends`."""
 
     tokens: tuple[Tokens, ...]
     progress: tuple[Sequence[float], ...]
 
 
 class PrefixTrainer(RewardTrainer):
-    """Trains on examples. model: a backbone wrapped by peft; its head and its LoRA matrices are trained.
+    """Trains on examples. model: a backbone wrapped by peft, whose head and LoRA matrices are trained.
 
-    What is counted goes into every log line, from where a resumed training takes it: trl's own count starts at 0 again.
+    Counts are written to every log line, from which a resumed training restores them; trl's own count restarts at 0.
     """
 
     def __init__(
@@ -82,8 +82,8 @@ class PrefixTrainer(RewardTrainer):
     ) -> None:  # fmt: skip
         self._recipe, self._examples = recipe, examples
         self.counts: dict[str, float] = dict.fromkeys(COUNTED, 0)
-        self.since = (time.monotonic(), time.process_time())  # of the last log line
-        # Under these names trl takes rows to be tokenised, and leaves them alone.
+        self.since = (time.monotonic(), time.process_time())  # wall and CPU clock at the last log line
+        # trl treats rows with these names as tokenised and leaves them unchanged.
         rows = Dataset.from_dict({
             "chosen_ids": [example.tokens[0].ids for example in examples],
             "rejected_ids": [example.tokens[1].ids for example in examples],
@@ -103,7 +103,7 @@ class PrefixTrainer(RewardTrainer):
     ) -> Any:
         losses = []
         for example in inputs["examples"]:
-            # Not through the trainer's wrapped forward, which alone would turn mixed precision on.
+            # We bypass the trainer's wrapped forward, so mixed precision has to be turned on here.
             with torch.autocast("cuda", torch.bfloat16) if self.args.bf16 else contextlib.nullcontext():
                 scores = [position_scores(model, tokens) for tokens in example.tokens]
             compared = preference_loss(scores, example.progress, self._recipe.loss, self._recipe.centring)
@@ -115,19 +115,19 @@ class PrefixTrainer(RewardTrainer):
         return torch.stack(losses).mean()
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        now = time.monotonic(), time.process_time()
-        self.counts["seconds"] += now[0] - self.since[0]
-        self.counts["cpu_seconds"] += now[1] - self.since[1]
-        self.since = now
+        clocks = time.monotonic(), time.process_time()
+        self.counts["seconds"] += clocks[0] - self.since[0]
+        self.counts["cpu_seconds"] += clocks[1] - self.since[1]
+        self.since = clocks
         logs |= {name: round(value, 3) for name, value in self.counts.items()}
         super().log(logs, start_time)
 
     def create_model_card(self, *args: Any, **options: Any) -> None:
-        """None: trl writes one beside every checkpoint; ours comes with the adapter."""
+        """Disable trl's card, written next to every checkpoint; ours comes with the adapter."""
 
 
 class _ProgressCallback(TrainerCallback):
-    """Takes the counts from the last log line of an earlier session, and tells the progress line how it goes."""
+    """Restores the counts from the last log line of a resumed training, and updates the progress bar."""
 
     def __init__(self, trainer: PrefixTrainer, bar: Bar) -> None:
         self._trainer, self._bar = trainer, bar

@@ -1,4 +1,4 @@
-"""Training a reward model: LoRA on a backbone with trl, checkpointed, and resumed to the same result."""
+"""Trains a reward model: LoRA on a backbone with trl, checkpointed, and resumable to the same result."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from statefactory.reward_models.scoring import Affine, Scorer, Tokeniser
 if TYPE_CHECKING:
     from statefactory.reward_models.trainer import Example
 
-FITTED = 40  # training pairs whose scores fix the affine map
-LAST = 20  # steps whose mean loss and accuracy the card states
-POINTS = 100  # of the curve in the card
+FITTED = 40  # training pairs to whose scores the affine map is fitted
+LAST = 20  # last steps over which the card's loss and accuracy are averaged
+POINTS = 100  # of the training curve in the card
 PACKAGES = ("peft", "trl", "transformers", "torch")
 
 
@@ -43,12 +43,13 @@ def train(
     name: str, pairs: Sequence[Pair], recipe: Recipe, folder: Path, data: Mapping[str, str] | None = None,
     title: str = "", callbacks: Sequence[Any] = (), show_progress: bool = True,
 ) -> Adapter:  # fmt: skip
-    """Train an adapter on pairs, or take the finished one that is in `folder`.
+    """Train an adapter on pairs, or return the finished one in `folder`.
 
-    folder: checkpoints while it trains, in `checkpoints/`, and the adapter. data: file name -> sha256 of what the pairs
-    are from, for the card. callbacks: of transformers. Killed at any moment, the next call goes on from the last
-    checkpoint, to the same weights. Raises UnusableAdapter if the folder holds other data, recipe or backbone, RunBusy
-    if another process trains there, MissingBackbone, and ValueError for no pairs.
+    folder: for the adapter, and for checkpoints during training, in `checkpoints/`. data: file name -> sha256 of the
+    files that the pairs are from, for the card. callbacks: of transformers. An interrupted training resumes from its
+    last checkpoint and leads to the same weights.
+    Raises UnusableAdapter if the folder has a training with other data, recipe or backbone; RunBusy if another process
+    trains there; MissingBackbone; ValueError if there are no pairs.
     """
     if not pairs:
         raise ValueError(f"{name}: there are no training pairs")
@@ -73,7 +74,7 @@ def train(
 
 
 def examples_of(pairs: Sequence[Pair], recipe: Recipe, tokeniser: Tokeniser) -> list[Example]:
-    """The pairs as tokens, with a goal-swapped third trajectory where the recipe says so."""
+    """Tokenise the pairs, with a goal-swapped third trajectory if the recipe has `swapped_negatives`."""
     from statefactory.reward_models.trainer import Example
 
     swapped = other_goals([pair.positive.goal_description for pair in pairs]) if recipe.swapped_negatives else {}
@@ -84,21 +85,21 @@ def examples_of(pairs: Sequence[Pair], recipe: Recipe, tokeniser: Tokeniser) -> 
         if goal in swapped:
             trajectories.append((swapped[goal], steps, [0.0] * len(steps)))
         tokens = [tokeniser.tokens("" if recipe.goals == "blind" else goal, steps) for goal, steps, _ in trajectories]
-        # What truncation left out is not scored, and so not compared.
-        kept = [truth[part.left_out :] for (*_, truth), part in zip(trajectories, tokens, strict=True)]
-        examples.append(Example(tuple(tokens), tuple(kept)))
+        # Steps omitted by truncation have no scores, so their progress is dropped too.
+        progress = [truth[part.left_out :] for (*_, truth), part in zip(trajectories, tokens, strict=True)]
+        examples.append(Example(tuple(tokens), tuple(progress)))
     return examples
 
 
 def other_goals(goals: Sequence[str], seed: int = 0) -> dict[str, str]:
-    """Goal -> another of the goals, each used once; empty if they are all the same."""
+    """Map each goal to another goal, each of which is used once; empty if all goals are equal."""
     different = sorted(set(goals))
     Random(f"other goals {seed}").shuffle(different)
     return dict(zip(different, [*different[1:], different[0]], strict=True)) if len(different) > 1 else {}
 
 
 def hardware() -> str:
-    """The processor, or the GPU where there is one, and the threads used."""
+    """The name of the GPU if there is one, else of the processor with the number of threads."""
     import torch
 
     if torch.cuda.is_available():
@@ -113,7 +114,7 @@ def _trained(
     pairs: Sequence[Pair], recipe: Recipe, base: Path, folder: Path, title: str, callbacks: Sequence[Any],
     show_progress: bool,
 ) -> tuple[Any, list[Example], Tokeniser]:  # fmt: skip
-    """The trainer after its last step."""
+    """Train; returns the trainer after its last step, the examples and the tokeniser."""
     from peft import LoraConfig, TaskType, get_peft_model
     from transformers import set_seed
 
@@ -122,7 +123,7 @@ def _trained(
     tokenizer = backbones.tokenizer(base)
     tokeniser = Tokeniser(tokenizer, recipe.max_tokens)
     examples = examples_of(pairs, recipe, tokeniser)
-    set_seed(recipe.seed)  # LoRA's matrices begin at random
+    set_seed(recipe.seed)  # LoRA's matrices are initialised randomly
     lora = LoraConfig(
         task_type=TaskType.SEQ_CLS, r=recipe.rank, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout,
         target_modules="all-linear", modules_to_save=["score"],
@@ -154,14 +155,14 @@ def _config(recipe: Recipe, folder: Path, steps: int) -> Any:
         weight_decay=recipe.weight_decay, gradient_checkpointing=recipe.checkpointing, seed=recipe.seed,
         disable_dropout=recipe.dropout == 0, bf16=cuda and recipe.precision != "float32", use_cpu=not cuda,
         save_steps=recipe.save_every, save_total_limit=2,
-        logging_steps=1,  # a resumed training takes its counts from the last line
-        max_length=None,  # trl drops longer rows; ours are cut before
+        logging_steps=1,  # a resumed training restores its counts from the last line
+        max_length=None,  # trl would drop longer rows; ours are truncated before
         remove_unused_columns=False, dataloader_pin_memory=False, report_to="none", disable_tqdm=True,
     )  # fmt: skip
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """The newest whole checkpoint; what a kill has left half written is removed."""
+    """The newest complete checkpoint, or None. Incomplete ones that are newer are deleted."""
     checkpoints = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2]), reverse=True)
     for path in checkpoints:
         try:
@@ -188,8 +189,8 @@ def _agree(folder: Path, identity: Mapping[str, Any]) -> None:
     if not path.exists():
         write_atomically(path, json.dumps(identity, indent=1).encode())
         return
-    held = json.loads(path.read_text(encoding="utf-8"))
-    flat = [{**record, **record["recipe"], "recipe": None} for record in (held, identity)]
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    flat = [{**record, **record["recipe"], "recipe": None} for record in (stored, identity)]
     differ = [f"{key}: {flat[0].get(key)!r} there, {flat[1].get(key)!r} now"
               for key in flat[1] if flat[0].get(key) != flat[1].get(key)]  # fmt: skip
     if differ:
@@ -197,10 +198,10 @@ def _agree(folder: Path, identity: Mapping[str, Any]) -> None:
 
 
 def _measured(trainer: Any, examples: Sequence[Example]) -> dict[str, Any]:
-    """What the log lines come to. loss, accuracy: means over the last steps; curve: step, loss and accuracy."""
+    """Summary of the log for the card. loss, accuracy: means over the last steps. curve: step, loss and accuracy."""
     lines = [line for line in trainer.state.log_history if "loss" in line]
     last, lines_per_point = lines[-LAST:], math.ceil(len(lines) / POINTS)
-    chunks = [lines[at : at + lines_per_point] for at in range(0, len(lines), lines_per_point)]
+    chunks = [lines[start : start + lines_per_point] for start in range(0, len(lines), lines_per_point)]
     counts = {name: round(value, 1) if "seconds" in name else int(value) for name, value in trainer.counts.items()}
     return {
         "steps": trainer.state.global_step, "loss": _mean(last, "loss"), "accuracy": _mean(last, "accuracy"), **counts,
@@ -220,7 +221,7 @@ def _affine(scorer: Scorer, pairs: Sequence[Pair], blind: bool) -> dict[str, flo
 
 
 def pairs_hash(pairs: Sequence[Pair]) -> str:
-    """sha256 over the pairs' tasks, texts and progress, as a card has it."""
+    """sha256 over the pairs' tasks, texts and progress; the field "rows" of a card."""
     digest = hashlib.sha256()
     for pair in pairs:
         texts = ((row.goal_description, row.steps, row.shaped) for row in pair.rows)

@@ -1,4 +1,4 @@
-"""The floor of RewardPrediction: rewards that look at no text. EPIC distance, where lower is better."""
+"""Floors of RewardPrediction: rewards that ignore all texts. EPIC distance, lower is better."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from statefactory.studies.table1 import MONOTONIC, STUDY
 
 
 def rewards() -> Panel:
-    """A judge that is asked at every step, answered by null models, and rewards that count the steps."""
+    """A judge whose prompts null models answer, and rewards that count steps."""
     judge, _ = MODES["judge_intuitive"]
     judged = {CONSTANT: FIRST, RANDOM: RANDOM}
     agents = {name: STUDY.trial(engine=engine, conditions=(judge,)) for name, engine in judged.items()}

@@ -1,4 +1,4 @@
-"""The table of held-out pairs: the same methods on the benchmark and on tasks that no rule was written on."""
+"""Held-out pairs: the same methods on the benchmark and on tasks that no rule was written on."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ STUDY = register(
         table1.STUDY,
         name="statefactory-held-out",
         conditions=(MONOTONIC, STATEFACTORY),
-        limits={"synthetic": dict.fromkeys(DOMAINS, 12)},  # as many as there are held out
+        limits={"synthetic": dict.fromkeys(DOMAINS, 12)},  # as many as there are held-out pairs
     )
 )
 
 
 def run(seed: int = 0, **settings: Any) -> dict[str, Results]:
-    """The run on the benchmark's pairs, which are seed 0's, and the one on held-out pairs of the seed.
+    """Run the study on the benchmark's pairs, always of seed 0, and on held-out pairs of the seed.
 
-    settings: the others of `Study.run`. Held-out tasks are played in worlds, also beside published pairs.
+    settings: other arguments of `Study.run`. For data="published", held-out pairs use the worlds' data instead.
     """
     own = settings | {"data": acted(settings.get("data", "auto"))}
     held_out = STUDY.run(seed=seed, options={"held_out": True}, **own)
@@ -39,13 +39,13 @@ def run(seed: int = 0, **settings: Any) -> dict[str, Results]:
 
 
 def frame(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
-    """The rows of all runs, which name the pairs that they are of."""
+    """The rows of all runs, whose methods name the kind of pairs."""
     named = ((run, {name: f"{label(run, name)}, {pairs}" for name in run.setup.methods}) for pairs, run in runs.items())
     return pd.concat([run.frame(scoring=score, names=names) for run, names in named], ignore_index=True)
 
 
 def accepted(rows: pd.DataFrame) -> pd.DataFrame:
-    """StateFactory's rows of `frame` whose values are regression numbers, with their names in a column `figure`."""
+    """StateFactory's rows of `frame` whose values are regression numbers, with names in a column `figure`."""
     ours = rows[rows["method"].str.startswith(STATEFACTORY.name)]
     pairs = ours["method"].str.rsplit(", ", n=1).str[-1]
     metric = ours["metric"].str.removeprefix(scores.METRIC.format(""))

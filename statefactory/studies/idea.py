@@ -1,4 +1,4 @@
-"""StateFactory's idea at work on one pair: the reward is how well the state fits the goal (Figures 1 and 3)."""
+"""StateFactory's idea on one pair: the reward is how well the state fits the goal (Figures 1 and 3)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SHOWN = (2, 5, 7)  # steps of the trajectory
 
 
 class Idea(NamedTuple):
-    """EPIC distance of the pair, 0 is best, and its picture."""
+    """EPIC distance of the pair, 0 is best, and its figure."""
 
     distance: float
     figure: Figure
 
 
 def idea(engine: str = "rules", seed: int = 0) -> Idea:
-    """engine: who reads the states."""
+    """Compute distance and figure of the pair. engine: extracts the states."""
     walked = figure4.walked(DOMAIN, PAIR, engine, EMBEDDING, seed)
     pair = build(DOMAIN, "synthetic", seed).pairs()[PAIR]
     distance = float(epic_distance(concatenate([walked.positive.rewards, walked.negative]), pair.shaped))

@@ -1,6 +1,6 @@
-"""Does a better reward make a better planner? Each predictor in three places where only its rewards decide.
+"""Does a better reward make a better planner? Three studies in which only a predictor's rewards decide.
 
-Predictors are the conditions: those of a study are named by whoever plays it, so that one more can be registered first.
+Predictors are the conditions. They are arguments of the studies, so that a user's own can be registered before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from statefactory.experiments.rivals import ORACLE, Search, answering, names_for
 from statefactory.experiments.scoring import STANDARD, Scoring
 
 BOTH = ("blocksworld", "alfworld")
-# Tasks of each world that are attempted. Synthetic data are for a first look, but for TextWorld's, which has no others.
+# Attempted tasks per world. Synthetic data is for a first look, except TextWorld's, which has no other data.
 ATTEMPTED = {
     "synthetic": {"blocksworld": 8, "alfworld": 3, "scienceworld": 3, "webshop": 3, "textworld": 20},
     "official": {"blocksworld": 50, "alfworld": 30, "scienceworld": 20, "webshop": 20, "textworld": 20},
@@ -30,22 +30,22 @@ HACKED = {"synthetic": {"blocksworld": 1, "alfworld": 1}, "official": {"blockswo
 
 
 def best_of_n(names: Sequence[str]) -> Study:
-    """The predictors choose among attempts of one agent."""
+    """Study in which predictors choose among attempts of one agent."""
     own: dict[str, Any] = {"limits": ATTEMPTED, "rows": chosen, **COUNTS}
     return study("statefactory-best-of-n", BestOfN, (*ATTEMPTED["official"],), names, **own)
 
 
 def chosen(run: Results, world: str, name: str, scoring: Scoring = STANDARD) -> Iterator[tables.Row]:
-    """What a predictor's choices came to, in percent; behind those of the last, what chance and an oracle choose."""
+    """Rows of a predictor's choices, in percent; after the last predictor also those of chance and the oracle."""
     made, names = attempted(run.setup.part(world, name).attempts), run.setup.methods_of(world)
     shown = {name, CHANCE, ORACLE} if name == names[-1] else {name}
     for when in (END, MIDWAY):
         choosing = [choice for choice in choices(made, run, when, scoring) if choice.name in shown]
-        yield from (success(made, choice) for choice in choosing if choice.success)  # none where nothing was to choose
+        yield from (success(made, choice) for choice in choosing if choice.success)  # no row without a choice
 
 
 def tree_search(names: Sequence[str]) -> Study:
-    """The predictors, but the slow ones, and an oracle lead a tree search; in ALFWorld there are 30 actions a turn."""
+    """Study in which fast predictors and an oracle guide a tree search. ALFWorld has about 30 actions per turn."""
     outcomes = "alfworld:search.outcomes"
     own: dict[str, Any] = {"options": {outcomes: 600}, "synthetic": {outcomes: 300}, "metric": SUCCESS, "rows": reached,
            "headline": "Tree search, {benchmark}"}  # fmt: skip
@@ -53,7 +53,7 @@ def tree_search(names: Sequence[str]) -> Study:
 
 
 def reached(run: Results, world: str, name: str) -> Iterator[tables.Row]:
-    """How often the goal is reached, in percent; simulated, since the world itself foresees what actions lead to."""
+    """Row of the success rate in percent; simulated, since the world itself is the world model."""
     scores, data = list(run.scores_of(world, name).values()), run.setup.data_of(world)
     yield tables.rate_row(
         run.setup.part(world, name).how.title, answering(run, world, name) or "none", f"Tree search, {title(world)}",
@@ -62,7 +62,7 @@ def reached(run: Results, world: str, name: str) -> Iterator[tables.Row]:
 
 
 def hacking(names: Sequence[str]) -> Study:
-    """High scores of the predictors, but the slow ones, are looked for in states without progress."""
+    """Study that searches states without progress for high scores of the fast predictors."""
     highest = Metric("Highest reward without progress, {benchmark}", "highest", "mean", scale=1)
     return study("statefactory-hacking", Hacking, BOTH, quick(names), (highest,), limits=HACKED, scale=1)
 

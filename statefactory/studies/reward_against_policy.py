@@ -1,8 +1,8 @@
-"""Does a better reward make a better planner? A predictor's EPIC distance beside what a choice by it achieves.
+"""Does a better reward make a better planner? Compares predictors' EPIC distances with the success of their choices.
 
-In each world the distance is on the benchmark's own pairs, and the success on other tasks (see `agents.experiments`).
-Correlations are within a world and never pooled: worlds differ in difficulty and in reward errors, and a pooled line
-would show these differences.
+Distances are on the benchmark's pairs of a world, success is on other tasks of it (see `agents.experiments`).
+Correlations are computed within each world and never pooled. Worlds differ in difficulty and in reward errors, and a
+pooled correlation would reflect these differences.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from statefactory.predictors import METHODS, PredictorSettings
 from statefactory.studies import table1
 from statefactory.studies.policy import BEST_OF_N, BOTH, best_of_n, reached, tree_search
 
-# Of the benchmark, for the distances; the official ones are those that the trained predictors are kept on.
+# Number of benchmark pairs for distances; predictions of trained models are stored for these official pairs.
 PAIRS = {"synthetic": table1.SLICE, "official": 60}
 SEARCH = "by tree search"
-WAYS = (END, MIDWAY, SEARCH)  # in which a predictor chooses: among attempts, or of what is thought of
-Distances = Mapping[str, float]  # of the pairs, by task
+WAYS = (END, MIDWAY, SEARCH)  # ways in which a predictor chooses: among attempts, or in a tree search
+Distances = Mapping[str, float]  # a pair's task -> EPIC distance
 
 
 @dataclass(frozen=True)
 class WorldComparison:
-    """One world. choices: of each predictor, in each of WAYS. distances: of each, by the benchmark's pairs.
+    """Results of one world. choices: per predictor and way in WAYS. distances: per predictor, on the benchmark's pairs.
 
-    trees: the run of the tree search, where there is one.
+    trees: the run of the tree search, if any.
     """
 
     attempts: attempts.Results
@@ -58,7 +58,7 @@ class WorldComparison:
         return title(self.attempts.setup.world)
 
     def chosen(self, when: str) -> list[Choices]:
-        """What choices in one of WAYS came to, where there were any."""
+        """The choices in one of WAYS, without empty ones."""
         return [choice for choice in self.choices if choice.when == when and choice.success]
 
 
@@ -68,15 +68,15 @@ def collect(
     engines: Mapping[str, str] | None = None, predictors: Sequence[str] = (), learned: bool = False,
     score: Scoring = STANDARD, workers: int = 0, cluster: str = "",
 ) -> list[WorldComparison]:  # fmt: skip
-    """Play, score and measure what is not there yet; a world each.
+    """Run attempts, predictors and tree searches, or reuse stored runs; returns one comparison per world.
 
-    worlds: () for all five where any has official data, else BOTH. limit: tasks, 0 for all; count: attempts a task;
-    searched: tasks of a world in which trees are searched; -1 for the studies' own. pairs: of the benchmark, 0 for all;
-    -1 for PAIRS. actor: who makes the attempts, "" for the noisy expert. engine, engines: who answers the predictors.
-    predictors: of `statefactory.experiments.rivals`, () for all; learned: the trained adapters too, which on a
-    processor core take about a second an attempt each.
-    data: "published" is of the pairs alone; attempts are made in worlds, on official data where they are.
-    Raises what `lab.runs.collecting.collect` raises; MissingData where official data are asked for and absent.
+    worlds: () for all five if any has official data, else BOTH. limit: number of tasks, 0 for all. count: attempts per
+    task. searched: number of tasks with tree search per world. For these three -1 means the studies' own number. pairs:
+    number of benchmark pairs, 0 for all, -1 for PAIRS. actor: engine that makes the attempts; "" for the noisy expert.
+    engine, engines: answer the predictors. predictors: names of `statefactory.experiments.rivals`, () for all. learned:
+    include the trained adapters, each of which takes about a second per attempt on a processor core.
+    data: "published" applies only to the pairs; attempts then use official data if present.
+    Raises as `lab.runs.collecting.collect`; MissingData if requested official data is absent.
     """
     data, source = acted(data), data
     here = {
@@ -110,7 +110,7 @@ def collect(
 
 
 def led(run: Results, world: str) -> Iterator[Choices]:
-    """Whether the trees that each predictor led reached the goal; the world itself foresaw."""
+    """Choices of each predictor's tree search, with the world itself as world model."""
     for name in run.setup.methods_of(world):
         backbone = rivals.answering(run, world, name) or "none"
         how = run.setup.part(world, name).how
@@ -123,7 +123,8 @@ def distances(
 ) -> dict[str, Distances]:  # fmt: skip
     """EPIC distances of predictors on the pairs of one world: predictor -> pair -> distance.
 
-    Those of trained predictors are kept with the suite for the official pairs of PAIRS, and measured on any others.
+    Distances of trained predictors on the official pairs of PAIRS are stored in the suite; on other pairs they are
+    computed.
     """
     methods = {name: rivals.method_of(name, world) for name in names}
     titles = {name: method.title for name, method in methods.items() if name in METHODS}
@@ -142,7 +143,7 @@ def distances(
         elif {*(held := _kept(name, world))} == {pair.task for pair in pairs}:
             by_predictor[name] = held
         else:
-            # It asks nobody, and so its backbone is never looked at.
+            # The predictor has no prompts, so it never uses its backbone.
             values = distances_of(pairs, method.make(None, PredictorSettings()))  # type: ignore[arg-type]
             by_predictor[name] = {pair.task: float(value) for pair, value in zip(pairs, values, strict=True)}
     return by_predictor
@@ -159,9 +160,9 @@ def successes(compared: Sequence[WorldComparison]) -> pd.DataFrame:
 
 
 def contrasts(compared: Sequence[WorldComparison]) -> pd.DataFrame:
-    """Each predictor's choices at the end against a random choice and the shortest attempt, task by task, in percent.
+    """Paired differences, in percent, of choices at the end to a random choice and to the shortest attempt.
 
-    p (Holm): for all rows together. Columns: world, compared, difference with its interval, wins, losses, p, n.
+    Columns: world, compared, difference with its interval, wins, losses, p, n. p (Holm): corrected for all rows.
     """
     lines = []
     for world in compared:
@@ -181,10 +182,10 @@ def contrasts(compared: Sequence[WorldComparison]) -> pd.DataFrame:
 
 
 def points(compared: Sequence[WorldComparison]) -> pd.DataFrame:
-    """A row a predictor, world and way of choosing: EPIC distance in [0, 1] and success in percent, with intervals.
+    """One row per predictor, world and way of choosing: EPIC distance in [0, 1] and success in percent.
 
-    kind: "predictor"; "placebo"; or "oracle", whose distance is 0 since it is the truth. evidence is of the success;
-    a distance is measured unless noise answered the predictor.
+    Both have intervals. kind: "predictor", "placebo", or "oracle", whose distance is 0 since it is the truth. evidence:
+    of the success; distances are measured unless noise answered the predictor.
     """
     lines = []
     for world in compared:
@@ -192,7 +193,7 @@ def points(compared: Sequence[WorldComparison]) -> pd.DataFrame:
         for choice in (choice for when in WAYS for choice in world.chosen(when) if choice.name != CHANCE):
             far = [*world.distances.get(choice.name, {}).values()] or [0.0]
             values = [*choice.success.values()]
-            # A task is solved or not; of attempts that tie, a choice has their mean.
+            # Tree search solves a task or not; a choice among tied attempts has their mean success.
             rate = wilson(sum(values), len(values)) if choice.when == SEARCH else bootstrap_mean(values)
             value, low, high = (100 * end for end in rate)
             placebo = "placebo" if choice.name in PLACEBOS else "predictor"
@@ -208,12 +209,12 @@ def points(compared: Sequence[WorldComparison]) -> pd.DataFrame:
 
 
 def correlations(compared: Sequence[WorldComparison], seed: int = 0) -> pd.DataFrame:
-    """Spearman's rho of distance and success within each world; below 0 where nearer rewards choose better.
+    """Spearman's rho of distance and success within each world; negative if better rewards choose better.
 
-    A row a world and way of choosing, without placebos and with them; never with the oracle, whose place is certain.
-    The interval is over pairs and tasks, p over predictors (see `lab.results.ranks`). least: the smallest |rho| that so
-    many predictors could show at 5 %; empty where none could, however well they agree. p (Holm): over all worlds and
-    ways of choosing, among the same kinds of predictors.
+    One row per world and way of choosing, without and with placebos, always without the oracle, whose rank is certain.
+    The interval resamples pairs and tasks, p permutes predictors (see `lab.results.ranks`). least: smallest |rho| that
+    can be significant at 5 % with this number of predictors; empty if none can. p (Holm): corrected over all worlds and
+    ways of choosing with the same kinds of predictors.
     """
     lines: list[dict[str, Any]] = []
     for world in compared:
@@ -278,7 +279,7 @@ class Ranks:
 
 
 def chance(compared: Sequence[WorldComparison]) -> dict[str, dict[str, float]]:
-    """Way -> world -> what a random choice among attempts achieves, in percent."""
+    """Way of choosing -> world -> success of a random choice among attempts, in percent."""
     rates: dict[str, dict[str, float]] = {END: {}, MIDWAY: {}}
     for world in compared:
         for choice in world.choices:
@@ -288,14 +289,14 @@ def chance(compared: Sequence[WorldComparison]) -> dict[str, dict[str, float]]:
 
 
 def _matrices(choices: Sequence[Choices], distances: Mapping[str, Distances]) -> tuple[np.ndarray, np.ndarray]:
-    """(predictors, pairs) and (predictors, tasks); NaN for a pair that one was not measured on."""
+    """Distances, shape (predictors, pairs), NaN if missing; and success, shape (predictors, tasks)."""
     pairs = sorted({pair for choice in choices for pair in distances[choice.name]})
     far = np.array([[distances[choice.name].get(pair, math.nan) for pair in pairs] for choice in choices])
     return far, np.array([list(choice.success.values()) for choice in choices])
 
 
 def _kept(name: str, world: str) -> Distances:
-    """The distances of a trained predictor that are kept with the suite; of any other, none."""
+    """The stored distances of a trained predictor; empty for any other predictor."""
     if name != RIDGE and not name.startswith(LEARNED):
         return {}
     model, training = (RIDGE, world) if name == RIDGE else (LORA, name.removeprefix(LEARNED))

@@ -1,7 +1,7 @@
 """Table 1's zero-shot rows: StateFactory, the judges and the monotonic baseline on RewardPrediction's pairs (§4.1).
 
-Tables 13 to 16 read the same runs: a level of structure is a condition, and another embedding, convention or goal
-scores the same answers (`results.frame(scoring=…)`).
+Tables 13 to 16 use the same runs: a level of structure is a condition, and other embeddings, conventions or goals
+score the same answers (`results.frame(scoring=…)`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.predictors import METHODS, Method, fixed
 from statefactory.predictors.baselines import Monotonic
 
-SLICE = 6  # synthetic pairs of each domain by default: embedding all would take minutes, for a first look
+SLICE = 6  # synthetic pairs per domain by default, since embedding all of them takes minutes
 ABLATIONS = tuple(title for name, (title, _) in EXTRACTIONS.items() if name != "statefactory")
 
 
 def predicting(method: Method, name: str = "") -> Condition:
-    """A predictor as a condition, called by its title. Table 13's other levels are played where they are named."""
+    """A predictor as a condition, by default named by its title. Table 13's other levels run only if requested."""
     plays = {domain: partial(PredictionExperiment, domain=domain, predictor=method) for domain in DOMAINS}
     extra = method.title in ABLATIONS and not name
     return Condition(name or method.title, plays, extra=extra, recorded=not extra)
@@ -37,7 +37,7 @@ FRAGMENTS = STATEFACTORY.but("StateFactory, values as fragments", "values", "fra
 
 
 def study() -> Study:
-    """Table 1 with the predictors that are registered by now (`statefactory.predictors.register`)."""
+    """Table 1 with all predictors registered so far (`statefactory.predictors.register`)."""
     return register(
         Study(
             name="statefactory-table1",
@@ -63,9 +63,10 @@ def study() -> Study:
 def distances(
     results: Results, domain: str, condition: str, scoring: Scoring = STANDARD, names: Mapping[str, str] | None = None
 ) -> Iterator[tables.Row]:
-    """A condition's mean EPIC distance in a domain and, behind the last of all five, Overall.
+    """A condition's mean EPIC distance in a domain, and after the last of all five domains Overall.
 
-    names: conditions -> how rows name them, in place of all with their labels. An oracle's goal makes a row simulated.
+    names: condition -> its name in rows; other conditions give no rows. By default all, with their labels. An oracle's
+    goal makes a row simulated.
     """
     if condition not in (names or {condition}):
         return
@@ -87,7 +88,7 @@ def distances(
 
 
 def label(results: Results, condition: str) -> str:
-    """The condition's name; states that rules extracted say so."""
+    """The condition's name, marked if rules extracted its states."""
     asks = results.setup.part(results.setup.datasets[0], condition).operators()
     return f"{condition}, rule-extracted" if asks and results.who.among(asks).by_rules else condition
 

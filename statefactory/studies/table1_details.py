@@ -1,4 +1,4 @@
-"""Behind Table 1: other readings of the paper, paired contrasts, the costliest pairs, and whether rules read right."""
+"""Details of Table 1: other readings of the paper, paired contrasts, and the pairs with the largest distances."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from statefactory.studies.table1 import FRAGMENTS, MONOTONIC, STATEFACTORY, labe
 OURS = STATEFACTORY.name
 VALUES = {OURS: "values as sentences", FRAGMENTS.name: "values as fragments"}  # the paper's form first
 CONVENTIONS = {"the paper's equations": PAPER, "the official program": OFFICIAL}
-# Those of `statefactory.experiments.scoring`.
+# Titles of `statefactory.experiments.scoring.WORDINGS`.
 WORDINGS = {
     "observed": "the observation's words: on top of the blue block",
     "short": "shortened: on blue block",
@@ -34,43 +34,45 @@ COLUMNS = ["compared", "difference", "ci_low", "ci_high", "first farther", "seco
 
 
 def both_forms(study: Study, engine: str, **asked: Any) -> Results:
-    """StateFactory with values as sentences and as fragments, by an engine whose states are all by rules.
+    """StateFactory with values as sentences and as fragments, extracted by rules.
 
-    Any other engine gives way to `rules`: a model would have to be asked everything again. asked: for `Study.run`.
+    An engine other than rules is replaced by `rules`, since a model would have to answer all prompts again. asked:
+    arguments of `Study.run`.
     """
     by_rules = engines.parse(engine).by_rules
     return study.run(engine=engine if by_rules else "rules", conditions=[*VALUES], **asked)
 
 
 def accounts(results: Results) -> pd.DataFrame:
-    """What each condition came to: pairs, outcomes, and malformed answers."""
-    lines = []
+    """Counts of pairs, outcomes and malformed answers per condition."""
+    rows = []
     for condition in results.setup.methods:
         domains = [name for name in results.setup.datasets if condition in results.setup.methods_of(name)]
         outcomes = [results.outcomes_of(domain, condition) for domain in domains]
         malformed = sum(sum(results.values(domain, condition, "malformed").values()) for domain in domains)
-        lines.append(
-            {"method": condition, "pairs": sum(o.n for o in outcomes), "failed": sum(o.failed for o in outcomes),
-             "not measured": sum(o.not_measured for o in outcomes), "malformed": int(malformed)}
+        rows.append(
+            {"method": condition, "pairs": sum(outcome.n for outcome in outcomes),
+             "failed": sum(outcome.failed for outcome in outcomes),
+             "not measured": sum(outcome.not_measured for outcome in outcomes), "malformed": int(malformed)}
         )  # fmt: skip
-    return pd.DataFrame(lines)
+    return pd.DataFrame(rows)
 
 
 def variants(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
-    """StateFactory by both readings of the paper: conventions of routing, and values as sentences or fragments."""
+    """StateFactory's rows for all readings of the paper: conventions of routing, values as sentences or fragments."""
     ways = {title: replace(score, convention=convention) for title, convention in CONVENTIONS.items()}
     return scored(results, ways, {condition: f"{values}, {{}}" for condition, values in VALUES.items()})
 
 
 def wordings(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
-    """BlocksWorld's distance with each wording of a position, the searched one among them."""
+    """BlocksWorld's distance with each wording of positions."""
     ways = {title: replace(score, wording=wording) for wording, title in WORDINGS.items()}
     rows = scored(results, ways, {condition: f"{{}}, {values}" for condition, values in VALUES.items()})
     return rows[rows["metric"] == scores.metric("blocksworld")].reset_index(drop=True)
 
 
 def without_focus(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
-    """ScienceWorld with and without the milestone "focus on", which its tasks state and random play rarely reaches."""
+    """ScienceWorld with and without the milestones "focus on", which tasks state and random play rarely reaches."""
     ignored = {"with its focus milestones": (), "without them": ("focus",)}
     ways = {title: replace(score, ignored=names) for title, names in ignored.items()}
     rows = scored(results, ways, {OURS: "{}"})
@@ -78,7 +80,7 @@ def without_focus(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
 
 
 def scored(results: Results, ways: Mapping[str, Scoring], names: Mapping[str, str]) -> pd.DataFrame:
-    """The rows by each way of scoring. names: condition -> how rows name it, with "{}" for the way's title."""
+    """The rows of each scoring. ways: title -> scoring. names: condition -> name in rows, "{}" for the title."""
     frames = [
         results.frame(scoring=way, names={condition: name.format(title) for condition, name in names.items()})
         for title, way in ways.items()
@@ -87,9 +89,9 @@ def scored(results: Results, ways: Mapping[str, Scoring], names: Mapping[str, st
 
 
 def contrasts(runs: Iterable[Results], score: Scoring = STANDARD) -> pd.DataFrame:
-    """StateFactory less every other predictor of text: the difference of overall EPIC distances, below 0 if nearer.
+    """Paired differences of overall EPIC distance: StateFactory minus each other text-based predictor.
 
-    p (Holm): for all rows together.
+    Negative if StateFactory is better. p (Holm): corrected for all rows.
     """
     comparisons = []
     for run in (run for run in runs if OURS in run.setup.methods):
@@ -97,11 +99,11 @@ def contrasts(runs: Iterable[Results], score: Scoring = STANDARD) -> pd.DataFram
         comparisons += [
             (run, name, compared(*(_distances(run, condition, score) for condition in (OURS, name)))) for name in others
         ]
-    lines = []
+    rows = []
     for (run, name, result), p in zip(comparisons, holm([result.p for *_, result in comparisons]), strict=True):
         numbers = (*result.difference, result.wins, result.losses, result.p, p, result.n)
-        lines.append((f"{label(run, OURS)} − {label(run, name)}", *numbers, run.evidence, run.backbone))
-    return pd.DataFrame(lines, columns=[*COLUMNS, "evidence", "backbone"])
+        rows.append((f"{label(run, OURS)} − {label(run, name)}", *numbers, run.evidence, run.backbone))
+    return pd.DataFrame(rows, columns=[*COLUMNS, "evidence", "backbone"])
 
 
 def _distances(run: Results, condition: str, score: Scoring) -> scores.Distances:
@@ -109,7 +111,7 @@ def _distances(run: Results, condition: str, score: Scoring) -> scores.Distances
 
 
 def compared(first: scores.Distances, second: scores.Distances) -> Comparison:
-    """Two conditions pair by pair. Each domain counts the same, as in Overall, however many pairs it has."""
+    """Paired comparison of two conditions. Domains have equal weight, as in Overall, whatever their number of pairs."""
     pairs = sum(len(values) for values in first.values())
 
     def weighted(distances: scores.Distances) -> dict[str, float]:
@@ -123,20 +125,25 @@ def compared(first: scores.Distances, second: scores.Distances) -> Comparison:
 
 
 def costliest(results: Results, condition: str, score: Scoring = STANDARD, most: int = 5) -> pd.DataFrame:
-    """The pairs of each domain that cost most, the worst first, in numbers that say what went wrong.
+    """The pairs with the largest distances in each domain, with numbers that help to diagnose them.
 
-    rises: Pearson's rho within the positive, how well the reward climbs. positive, negative: the mean rewards, which
-    should be near the mean truth and near 0. end: the reward at the positive's last expert step, which should be 1.
+    rises: Pearson's rho within the positive, how well the reward follows progress. positive, negative: mean rewards,
+    which should be near the mean truth and near 0. end: reward at the positive's last expert step, which should be 1.
     """
     frames = []
     for domain in results.setup.datasets:
         part = results.part(domain, condition)
         rewards = part.rewards(score)
-        lines = [
-            {"domain": title(domain), "task": prediction.pair.task, "distance": distance, **_about(prediction, own)}
-            for prediction, own, distance in zip(part.predictions, rewards, part.distances(score), strict=True)
+        records = [
+            {
+                "domain": title(domain),
+                "task": prediction.pair.task,
+                "distance": distance,
+                **_about(prediction, pair_rewards),
+            }
+            for prediction, pair_rewards, distance in zip(part.predictions, rewards, part.distances(score), strict=True)
         ]
-        frames.append(pd.DataFrame(lines).sort_values(["distance", "task"], ascending=[False, True]).head(most))
+        frames.append(pd.DataFrame(records).sort_values(["distance", "task"], ascending=[False, True]).head(most))
     rows = results.frame(scoring=score).set_index("method").loc[label(results, condition)]
     return pd.concat(frames, ignore_index=True).assign(
         backbone=rows["backbone"].iloc[0], evidence=rows["evidence"].iloc[0]
@@ -156,9 +163,9 @@ def _about(prediction: Prediction, rewards: np.ndarray) -> Mapping[str, float]:
 
 
 def matrices(distances: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """What reward models are worth where: panels of `statefactory.plots.draw_matrix`, the paper's first.
+    """Panels for `statefactory.plots.draw_matrix`: distances by training and test domain, the paper's first.
 
-    Ours end with the monotonic baseline on the same pairs. distances: see `reward_models.kept`.
+    The last row of our panels is the monotonic baseline on the same pairs. distances: from `reward_models.kept`.
     """
     baseline = reward_models.monotonic(distances)
     ours = {
@@ -171,23 +178,27 @@ def matrices(distances: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def report(report: Report, measured: pd.DataFrame, replayed: Iterable[pd.DataFrame]) -> None:
-    """Report StateFactory's distances in this run, and every method's overall distance in recordings."""
-    own = measured[measured["method"].str.startswith(OURS)].set_index("metric")["value"]
+    """Report StateFactory's distances in this run, and all methods' overall distances in recordings."""
+    ours = measured[measured["method"].str.startswith(OURS)].set_index("metric")["value"]
     for name in scores.metrics():
         title = name.removeprefix(scores.METRIC.format(""))
-        report(f"{OURS}, {title}", round(own[name], 3) if name in own else None)
+        report(f"{OURS}, {title}", round(ours[name], 3) if name in ours else None)
     for frame in replayed:
         rows = frame[frame["metric"] == scores.OVERALL].drop(columns="data")
         report.rows(rows, "{method}, {backbone}", "value", 3)
 
 
 def report_trained(report: Report, distances: pd.DataFrame) -> None:
-    """Report what trained reward models come to: kept predictions, so always on official data."""
+    """Report results of trained reward models. They are from stored predictions, so always on official data."""
     for name in reward_models.TRAINED_ON:
-        for model, called in ((reward_models.LORA, "reward model"), (reward_models.RIDGE, "ridge")):
-            own = reward_models.by_domain(distances, model, name)
-            value = own[name].mean() if name in own else sum(of.mean() for of in own.values()) / len(own)
-            report(f"{called}, trained on {name}, there", round(float(value), 3), "official")
+        for model, prefix in ((reward_models.LORA, "reward model"), (reward_models.RIDGE, "ridge")):
+            by_test_domain = reward_models.by_domain(distances, model, name)
+            value = (
+                by_test_domain[name].mean()
+                if name in by_test_domain
+                else sum(domain_distances.mean() for domain_distances in by_test_domain.values()) / len(by_test_domain)
+            )
+            report(f"{prefix}, trained on {name}, there", round(float(value), 3), "official")
     increases = reward_models.increases(distances)
     ours = increases[increases["whose"] == "ours"]
     report.rows(ours, "out of domain, {model}, {reading}", "increase", 0, "official")

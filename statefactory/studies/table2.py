@@ -1,7 +1,7 @@
-"""Table 2: agents that are shown rewards beside agents that are not, on the same tasks (§4.4, Appendix C.6).
+"""Table 2: agents with and without rewards, on the same tasks (§4.4, Appendix C.6).
 
-Each row says who predicts the outcome of a candidate action: the world itself (`exact`, which no agent could ask, so
-that the row is privileged), a model, or rules.
+Each row states the world model that predicts outcomes of candidate actions: the world itself (`exact`), a model, or
+rules. No agent has access to the world itself, so such rows are privileged.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from statefactory.experiments.guided import PENALTY, SUCCESS, WORLDS
 from statefactory.experiments.predictions import EXTRACTING
 from statefactory.planning.prompts import PREDICT, predict_prompt
 
-# As many official tasks as show the paper's differences, but of ScienceWorld, where a candidate costs a replay in a
-# Java process.
+# Enough official tasks to detect the paper's differences, except in ScienceWorld, where each candidate costs a replay
+# in a Java process.
 LIMITS = {
     "synthetic": {"AlfWorld": 4, "BlocksWorld": 12, "ScienceWorld": 1},
     "official": {"AlfWorld": 0, "BlocksWorld": 100, "ScienceWorld": 20},
 }
 REACT = Condition("ReAct", WORLDS, recorded=True)
 CONSTANT = REACT.but("ReAct + penalty alone", "reward", "constant", role="placebo", recorded=False)
-# Those whose every reward a model computes, for about a second, are played where they are named.
+# Conditions in which a model computes every reward, in about a second, run only if requested (extra).
 CONDITIONS = (
     REACT,
     REACT.but("ReAct + StateFactory", "reward", "statefactory"),
     REACT.but("ReAct + judge", "reward", "judge_analytic", extra=True, recorded=False),
-    # A score without an analysis: a tenth of the tokens.
+    # A score without an analysis needs a tenth of the tokens.
     REACT.but("ReAct + intuitive judge", "reward", "judge_intuitive", extra=True, recorded=False),
     REACT.but("ReAct + learned reward", "reward", "learned", extra=True, recorded=False),
-    REACT.but("ReAct + oracle", "reward", "oracle", role="privileged", recorded=False),  # the ceiling
-    # Placebos: the agent is asked as much, and nothing is known.
+    REACT.but("ReAct + oracle", "reward", "oracle", role="privileged", recorded=False),  # the upper bound
+    # Placebos: the same prompts, with rewards that carry no information.
     REACT.but("ReAct + random", "reward", "random", role="placebo"),
     CONSTANT.but("ReAct + constant", "penalty", 0.0),
     CONSTANT,
@@ -44,13 +44,13 @@ CONDITIONS = (
 
 
 def rules_beside_an_expert(trial: Trial) -> Mapping[str, str]:
-    """An expert acts; rules answer the predictors that they can answer, and what comes next."""
+    """Engines if a stand-in expert acts: rules answer extraction and the world model, as far as they are asked."""
     asked = trial.operators() if trial.who.name == ORACLE else ()
     return {operator: "rules" for operator in (*EXTRACTING, PREDICT) if operator in asked}
 
 
 def foreseen(trial: Trial) -> None:
-    """Raises BadSetting where rules are asked what happens next and do not know."""
+    """Raise BadSetting if rules or the stand-in expert would have to predict outcomes and cannot."""
     asked, exact = trial.who.of(PREDICT), trial.options["world_model"] == "exact"
     if exact or not asked.by_rules or {*trial.methods} == {REACT.name}:
         return
@@ -67,15 +67,15 @@ def foreseen(trial: Trial) -> None:
 
 
 def successes(results: Results, world: str, condition: str) -> Iterator[tables.Row]:
-    """The success rate in percent, with its Wilson interval, and who foresaw."""
+    """Row of the success rate in percent, with Wilson interval and world model."""
     setup, scores = results.setup, results.scores_of(world, condition)
     predicts = setup.of.condition(condition).settings.get("reward", "")
     exact = setup.options["world_model"] == "exact"
-    # Whoever acts: the true progress is knowledge that no agent has.
+    # Whichever engine acts: no agent knows the true progress.
     evidence = "simulated" if predicts == "oracle" else results.evidence
     prompted = f"world model: {results.who.of(PREDICT).label}"
     note = f", {'exact world model (privileged)' if exact else prompted}" if predicts else ""
-    # No agent could look ahead so: what is measured is measured of the model together with it.
+    # No agent has an exact world model, so the result is measured for the model together with it.
     with_world = tables.WITH_WORLD if predicts and exact and results.by_a_model else ""
     yield tables.rate_row(
         condition, results.backbone_of(world, condition) + with_world, f"Success rate, {world}",

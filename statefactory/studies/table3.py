@@ -1,4 +1,4 @@
-"""The page of Table 3: what was built, and the monotonic baseline, a line a world."""
+"""The page of Table 3: the built pairs, and the monotonic baseline per world."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from statefactory.experiments import scores, table3
 from statefactory.experiments.table3 import Pairs
 
 METRIC = scores.METRIC.format("").removesuffix(", ")
-NEAR = 0.01  # of the paper's value
+NEAR = 0.01  # largest difference to the paper's value that counts as equal
 
 
 class Benchmark(NamedTuple):
@@ -22,7 +22,7 @@ class Benchmark(NamedTuple):
     pairs: Pairs
 
     def answer(self) -> str:
-        """How many pairs there are, and the baseline's overall distance where all five domains were built."""
+        """State the numbers of pairs, and the baseline's overall distance if all five domains were built."""
         counts = table3.counts(self.pairs)
         of = ", ".join(f"{row.domain} {row.pairs} ({row.data})" for row in counts.itertuples())
         lines = [f"{counts['pairs'].sum()} pairs: {of}."]
@@ -36,7 +36,7 @@ class Benchmark(NamedTuple):
 
     @property
     def note(self) -> str:
-        """How the numbers came to be, for a figure."""
+        """Evidence, data and n, for a figure."""
         kinds = " and ".join(sorted({pair.positive.data for of in self.pairs.values() for pair in of}, reverse=True))
         return f"measured · expert and random policy · {kinds} data · n = {sum(map(len, self.pairs.values()))} pairs"
 
@@ -49,18 +49,18 @@ def by_world(both: pd.DataFrame) -> pd.DataFrame:
 
 
 def sample_title(pair: Pair, kind: Kind, most: int = 120) -> str:
-    """What a trajectory is of: world, kind and task."""
+    """A trajectory's title: world, kind and task."""
     goal = " ".join(pair.positive.goal_description.split())
     return f"{pair.positive.domain}, {kind}: {goal[:most]}{'…' if len(goal) > most else ''}"
 
 
 def rows_of(printed: pd.DataFrame | None) -> pd.DataFrame:
-    """The rows of `table3.printed`, none without official data."""
+    """The rows of `table3.printed`; empty without official data."""
     return pd.DataFrame() if printed is None else printed
 
 
 def accepted(pairs: Pairs, spread: pd.DataFrame, printed: pd.DataFrame | None, data: str) -> Mapping[str, object]:
-    """The regression numbers by name, None for what data cannot give. spread: of `table3.seed_table`."""
+    """The regression numbers by name; None if the data cannot give them. spread: from `table3.seed_table`."""
     found: dict[str, object] = {"pairs": sum(map(len, pairs.values()))}
     for row in spread.itertuples():
         found[f"monotonic, {row.domain}"] = round(row.here, 3)

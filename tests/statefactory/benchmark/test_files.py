@@ -158,7 +158,7 @@ def test_a_file_that_is_not_of_the_layout_is_named(tmp_path: Path, content: Any)
 
 def test_two_folders_of_one_name_are_an_error(tmp_path: Path) -> None:
     put(published_tree(tmp_path), "alfworld/task-1/positive.json", record())
-    with pytest.raises(ValueError, match="one name"):
+    with pytest.raises(ValueError, match="the same name"):
         read_published("alfworld", tmp_path)
 
 

@@ -89,7 +89,7 @@ def test_a_dataset_of_which_files_are_gone_is_refused(released: Path, tmp_path: 
 
 
 def test_held_out_tasks_are_not_among_the_published_ones(released: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="held-out ones need another data"):
+    with pytest.raises(ValueError, match="held-out ones need data='official'"):
         build(held_out("alfworld"), "published")
     asked: list[Any] = []
     monkeypatch.setattr(type(STUDY), "run", lambda self, **settings: asked.append(settings))
