@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 DPI = 100  # a figure of 8 inches is 800 pixels wide
 MOST_METRICS, MOST_ROWS = 3, 12  # maximal size of the table
-MOST_IN_FIGURE = 16  # lines in all panels, so that the figure fits on the first screen
-MOST_LINES = 14  # lines in a panel; methods with a value of ours have priority
+MOST_PANELS = 3  # of a figure
+MOST_LINES = 11  # lines in a panel; methods with a value of ours have priority
 
 
 def answer(notebook: str) -> None:
@@ -85,9 +85,7 @@ def figure(notebook: str, stored: Stored | None = None) -> Figure | None:
     stored = stored or Stored()
     layouts = [item.shows for item in _items(notebook) if item.shows]
     panels = [(metric, lines_of(shows, metric, notebook, stored)) for shows in layouts for metric in shows.metrics]
-    panels = [panel for panel in panels if panel[1]]
-    while len(panels) > 1 and sum(len(lines) for _, lines in panels) > MOST_IN_FIGURE:
-        panels.pop()  # the table has the other metrics
+    panels = [panel for panel in panels if panel[1]][:MOST_PANELS]  # the table has the other metrics
     if panels:
         return dots.draw(panels, title_of(*panels[0]), decimals=_decimals(panels))
     own = [finding for finding in scoreboard.findings(register.committed()) if finding.claim.notebook == notebook]
@@ -205,7 +203,7 @@ def _null(benchmark: str, lower: bool, stored: Stored) -> list[dots.Line]:
         return []
     best = (min if lower else max)(agents, key=lambda agent: agent.mean(agent.values))
     value = best.mean(best.values) * (1 if lower else 100)
-    return [dots.Line(f"null model: {best.side.condition} (n = {len(best.values)})", null=value)]
+    return [dots.Line(dots.NULL_MODEL, null=value, note=f"{best.side.condition}, n = {len(best.values)}")]
 
 
 def title_of(metric: str, lines: Sequence[dots.Line]) -> str:
@@ -214,10 +212,13 @@ def title_of(metric: str, lines: Sequence[dots.Line]) -> str:
     If neither the paper nor a model has a value: the lowest and the highest method.
     """
     models = (dots.SMALL, dots.BIG)
-    pairs = [(dot.value, line.label) for line in lines for dot in line.dots]
+    pairs = [(dot.value, line.label.strip(), dot) for line in lines for dot in line.dots]
     if len(pairs) > 1 and not any(line.paper or any(dot.who in models for dot in line.dots) for line in lines):
-        ends = (f"{_number(value)} ({label.strip()})" for value, label in (min(pairs), max(pairs)))
-        return f"{metric}: {' to '.join(ends)}"
+        low, high = (choose(pairs, key=lambda pair: pair[0]) for choose in (min, max))
+        if low[0] == high[0]:
+            return f"{metric}: {_number(low[0])} for all"
+        ends = [label if low[1] != high[1] else f"{label} {_by(dot)}" for _, label, dot in (low, high)]
+        return f"{metric}: {_number(low[0])} ({ends[0]}) to {_number(high[0])} ({ends[1]})"
     with_model = [line for line in lines if any(dot.who in models for dot in line.dots)]
     line = next(iter(with_model or [line for line in lines if line.dots] or lines))
     values_of: dict[str, list[float]] = {}

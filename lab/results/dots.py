@@ -10,6 +10,8 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from lab.models import engines
@@ -22,12 +24,15 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 8.0, 4.5  # inches: a figure is displayed 800 px wide
 POINTS = 9.5  # size of the smallest text
-INCHES_A_LINE, BESIDE_LINES = 0.36, 1.7
+INCHES_A_LINE, BESIDE_LINES = 0.25, 1.5
+LETTERS = 78  # that fit into the width of a figure
+SMALL_TEXT: dict[str, Any] = {"fontsize": POINTS - 1, "color": "0.15"}
 APART = 0.22  # distance between dots of a line, in lines
 LARGE = 7.0  # billions of parameters from which a model counts as large
 NOBODY, RULES, SIMULATED, SMALL, BIG = WHO = ("nobody", "rules (no model)", "simulated", "small model", "large model")
 COLORS = dict(zip(WHO, ("0.45", "#0173b2", "#de8f05", "#02795a", "#7b4fb5"), strict=True))
 PAPER, NULL, PLACEBO = "published", "strongest null model", "placebo"
+NULL_MODEL = "null model"  # the label of the line that has it alone
 MARKS: dict[str, dict[str, Any]] = {
     PAPER: {"marker": "D", "markerfacecolor": "white", "markeredgecolor": "0.15", "markersize": 7},
     NULL: {"marker": "|", "color": "#c1440e", "markersize": 15, "markeredgewidth": 2.5},
@@ -52,13 +57,17 @@ class Dot:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the figure, in the unit of the dots. paper: a value for each of its models. null, placebo: or None."""
+    """A line of the figure, in the unit of the dots. paper: a value for each of its models. null, placebo: or None.
+
+    note: text below the tick of the null model.
+    """
 
     label: str
     dots: tuple[Dot, ...] = ()
     paper: tuple[float, ...] = ()
     null: float | None = None
     placebo: float | None = None
+    note: str = ""
 
 
 def who(engine: str, evidence: str = "measured") -> str:
@@ -80,24 +89,36 @@ def billions(model: str) -> float:
 
 
 def draw(panels: Sequence[tuple[str, Sequence[Line]]], title: str, zero: bool = False, decimals: int = 1) -> Figure:
-    """A figure with a panel for each (label of the x axis, lines). title: the finding. zero: draw a line at 0."""
+    """A figure with a panel for each (label of the x axis, lines). title: the finding. zero: draw a line at 0.
+
+    Panels about the same methods stand side by side and share their rows, others one below the other.
+    """
     import matplotlib.pyplot as plt
 
-    counts = [max(len(lines), 1) for _, lines in panels]
-    height = max(HEIGHT, BESIDE_LINES + INCHES_A_LINE * sum(counts) + 0.6 * (len(panels) - 1))
+    labels = [[line.label for line in lines] for _, lines in panels]
+    columns = len(panels) if all({*labels[0]} & {*others} for others in labels) else 1
+    shared = sorted(dict.fromkeys(chain(*labels)), key=lambda label: label == NULL_MODEL)
+    rows = [shared] * len(panels) if columns > 1 else labels
+    counts = [max(len(names), 1) for names in rows[::columns]]
+    height = max(HEIGHT, BESIDE_LINES + INCHES_A_LINE * sum(counts) + 0.6 * (len(counts) - 1))
     figure, grid = plt.subplots(
-        len(panels), 1, figsize=(WIDTH, height), squeeze=False, height_ratios=counts, layout="constrained"
+        len(counts), columns, figsize=(WIDTH, height), squeeze=False, height_ratios=counts, layout="constrained"
     )
-    for axes, (label, lines) in zip(grid[:, 0], panels, strict=True):
-        for row, line in enumerate(lines):
-            _draw_line(axes, row, line, decimals)
-        names = [line.label for line in lines]
-        axes.set(ylim=(len(lines) - 0.4, -0.6), xlabel=label)
-        axes.set_yticks(range(len(lines)), names, fontsize=POINTS)
+    for axes, (label, lines), names in zip(grid.flat, panels, rows, strict=True):
+        for line in lines:
+            _draw_line(axes, names.index(line.label), line, decimals)
+        axes.set(ylim=(len(names) - 0.4, -0.6), xlabel=fill(label, LETTERS // columns))
+        first = axes in grid[:, 0]
+        axes.set_yticks(
+            range(len(names)),
+            [fill(name, LETTERS // (columns + 1) + 4) for name in names] if first else [],
+            fontsize=POINTS,
+        )
         axes.tick_params(axis="x", labelsize=POINTS)
         axes.xaxis.label.set_size(POINTS)
+        axes.locator_params(axis="x", nbins=9 // columns + 2)
         axes.grid(axis="y", visible=False)
-        axes.margins(x=0.08)
+        axes.margins(x=0.08 * columns)
         if zero:
             axes.axvline(0, color="0.6", linewidth=1, zorder=0)
     figure.suptitle(title, fontsize=POINTS + 2, wrap=True)
@@ -116,11 +137,13 @@ def _draw_line(axes: Axes, row: int, line: Line, decimals: int) -> None:
     for name, value, y in ((NULL, line.null, row), (PLACEBO, line.placebo, row + APART)):
         if value is not None:
             axes.plot(value, y, linestyle="none", zorder=4, **MARKS[name])
+    if line.note and line.null is not None:
+        axes.annotate(line.note, (line.null, row), (0, -16), textcoords="offset points", ha="center", **SMALL_TEXT)
     for index, value in enumerate(line.paper):
         axes.plot(value, row, linestyle="none", zorder=4, **MARKS[PAPER])
         axes.annotate(
             f"{value:.{decimals}f}", (value, row), (0, -15 if index % 2 else 7), textcoords="offset points",
-            ha="center", fontsize=POINTS - 1.5, color="0.15",
+            ha="center", **SMALL_TEXT,
         )  # fmt: skip
 
 
