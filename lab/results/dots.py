@@ -57,7 +57,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the figure, in the unit of the dots. paper: a value for each of its models. null, placebo: or None.
+    """A line of the figure, values in the dots' unit. paper: one value per model. null, placebo: None if unknown.
 
     note: text below the tick of the null model.
     """

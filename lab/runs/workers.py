@@ -36,7 +36,7 @@ from lab.models.servers import OPENAI
 
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 EXIT_CODES = re.compile(r"SIG\w+|EXIT\(\d+\)")  # exit codes of dead workers in loky's message
-POLL_SECONDS = 0.5  # between two checks whether the process that started a worker still lives
+POLL_SECONDS = 0.5  # how often a worker checks that the process that started it is alive
 INSTALL = "python -m pip install -r requirements-cluster.txt"
 CONNECT_SECONDS = 10.0
 # A thread uses a connection to the server and sometimes a file; a process uses pipes to this one.
