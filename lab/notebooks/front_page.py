@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder
 from lab.machine.reading import damaged, read_yaml
-from lab.notebooks import deviations, expected, page, register, scoreboard, small_model
+from lab.notebooks import answers, deviations, expected, page, register, scoreboard, small_model
 from lab.notebooks.documents import FOLDER, committed, load, name_of, read, tags, text_of, write
 from lab.notebooks.normalise import normalise
 from lab.results.exports import EMPTY, markdown
@@ -58,7 +58,7 @@ def pages() -> list[Path]:
 
 def found(which: str) -> str:
     """The main results, a numbered sentence per line."""
-    return "\n".join(f"{number}. {line}" for number, line in enumerate(scoreboard.found(register.committed()), start=1))
+    return "\n".join(f"{number}. {line}" for number, line in enumerate(answers.found(register.committed()), start=1))
 
 
 def small(which: str) -> str:
@@ -171,7 +171,7 @@ def filled(text: str, page: str = "README.md") -> str:
 
 def answered(notebook: NotebookNode, name: str) -> NotebookNode:
     """A copy with the current answer box after the title, unless it is neither an item of a paper nor an overview."""
-    listed = {item.notebook for paper in register.papers() for item in paper.items} | {*scoreboard.OVERVIEWS}
+    listed = {item.notebook for paper in register.papers() for item in paper.items} | {*answers.OVERVIEWS}
     clean = normalise(notebook)
     clean.cells = [cell for cell in clean.cells if TAG not in tags(cell)]
     if name in listed and clean.cells:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lab.notebooks import expected, register, scoreboard
+from lab.notebooks import answers, expected, register, scoreboard
 from lab.notebooks.register import Shows
 from lab.results import dots, plots, tables
 from lab.results.display import Shown
@@ -42,7 +42,7 @@ def answer(notebook: str) -> None:
 
 def bundles(notebook: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """The outputs of `answer`, as (data, metadata) pairs. Equal results give equal bytes."""
-    box = {"text/markdown": scoreboard.answer_text(notebook), "text/plain": "<IPython.core.display.Markdown object>"}
+    box = {"text/markdown": answers.text(notebook), "text/plain": "<IPython.core.display.Markdown object>"}
     outputs: list[tuple[dict[str, Any], dict[str, Any]]] = [(box, {})]
     if key_figure := image(notebook):
         encoded, alternative = base64.b64encode(key_figure.png).decode("ascii"), key_figure.title

@@ -1,4 +1,4 @@
-"""Display of the claims register: tiles, a forest plot, a table per paper, answer boxes and sentences.
+"""Display of the claims register: tiles, a forest plot, a table per paper, and a sentence per claim.
 
 No text here states a result: all is computed from the findings of `lab/notebooks/register.py`.
 """
@@ -6,13 +6,11 @@ No text here states a result: all is computed from the findings of `lab/notebook
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lab.notebooks import register
 from lab.notebooks.register import Item, PaperFindings
-from lab.results import dots, floors, stored
+from lab.results import dots
 from lab.results.claims import (
     BY_CONSTRUCTION,
     BY_NULL,
@@ -24,7 +22,6 @@ from lab.results.claims import (
 )
 from lab.results.exports import EMPTY, markdown
 from lab.results.statistics import Interval
-from lab.results.stored import Stored
 from lab.results.verdicts import AGREES, DIFFERENT, OPPOSES, REPRODUCED, TOO_SMALL, signed
 
 if TYPE_CHECKING:
@@ -32,8 +29,6 @@ if TYPE_CHECKING:
     from IPython.display import Markdown
     from matplotlib.figure import Figure
 
-MOST_ANSWERED = 4  # claims in an answer box; the others are on the scoreboard
-MOST_REPORTED = 6  # numbers in the box of a notebook without claims
 AXES = {"%": "difference in points", "": "difference in the metric's own unit"}
 
 
@@ -196,10 +191,11 @@ def folded(frame: pd.DataFrame, summary: str) -> Markdown:
     """A collapsed table. summary: its title, which opens it by a click."""
     from IPython.display import Markdown
 
-    return Markdown(_folded(frame, summary))
+    return Markdown(summarised(frame, summary))
 
 
-def _folded(frame: pd.DataFrame, summary: str) -> str:
+def summarised(frame: pd.DataFrame, summary: str) -> str:
+    """A collapsed table as text. summary: its title."""
     return f"<details><summary>{summary}</summary>\n\n{markdown(frame)}\n</details>"
 
 
@@ -233,42 +229,6 @@ def _line(finding: Finding) -> dots.Line | None:
     dot = dots.Dot(*here, dots.who(finding.model), finding.n) if here else None
     null, placebo = finding.null and finding.null[1].value, finding.placebo and finding.placebo.value
     return dots.Line(finding.claim.says, (dot,) if dot else (), paper, null, placebo)
-
-
-def answer_text(notebook: str) -> str:
-    """The answer box of a notebook as Markdown, from the committed results: at most MOST_ANSWERED claims with their
-    numbers and verdicts, those that were run first.
-    """
-    own = [finding for finding in findings(register.committed()) if finding.claim.notebook == notebook]
-    ordered = sorted(own, key=lambda finding: (finding.verdict.word == NOT_RUN, not finding.claim.headline))
-    lines = [f"- {sentence(finding)}" for finding in ordered[:MOST_ANSWERED]]
-    if rest := ordered[MOST_ANSWERED:]:
-        up = "../" * notebook.count("/")
-        words = ", ".join(f"{number} {word}" for word, number in sorted(Counter(f.verdict.word for f in rest).items()))
-        lines.append(f"- {len(rest)} more on the [scoreboard]({up}0_scoreboard.ipynb): {words}")
-    if notebook in OVERVIEWS:
-        return boxed(f"- {text}" for text in OVERVIEWS[notebook]())
-    if not lines:
-        lines = [*_reported(notebook)] or ["- No claim of the register is about this notebook."]
-    recorded = headroom(register.recorded(), notebook)
-    if len(recorded):
-        lines += ["", _folded(recorded, "Each row of a model between the best agent without skill and the ceiling")]
-    return boxed(lines)
-
-
-def boxed(lines: Iterable[str]) -> str:
-    """An answer box as Markdown."""
-    return "\n".join(["**Answer**, computed from the stored results:", "", *lines])
-
-
-def _reported(notebook: str) -> Iterator[str]:
-    """The numbers that a notebook without claims reported in its committed run, a line per kind of data."""
-    if report := stored.reported(notebook, stored.COMMITTED):
-        for data in dict.fromkeys(map(report.data_of, report.values)):
-            values = {name: value for name, value in report.values.items() if report.data_of(name) == data}
-            texts = [f"{name} {value}" for name, value in values.items() if value is not None]
-            more = f"; {len(texts) - MOST_REPORTED} more in the last cell" if len(texts) > MOST_REPORTED else ""
-            yield f"- {data} data: {'; '.join(texts[:MOST_REPORTED])}{more}"
 
 
 def headroom(recorded: pd.DataFrame, notebook: str = "") -> pd.DataFrame:
@@ -357,77 +317,6 @@ def largest(models: Iterable[str]) -> str:
     return short(max(models, key=dots.billions, default="none"))
 
 
-def found(judged: Sequence[PaperFindings]) -> list[str]:
-    """The results in five sentences, for the README's first screen."""
-    flat = findings(judged)
-    free = count(finding for finding in flat if not finding.claim.contrast)
-    run = [finding for finding in flat if finding.on_a_model]
-    tally = count(run)
-    matched = tally[BY_PLACEBO] + tally[BY_NULL]
-    agreeing = [finding for finding in run if finding.verdict.word == AGREES]
-    opposing = [finding for finding in run if finding.verdict.word == OPPOSES]
-    return [
-        f"Of {sum(free.values()) - free[NOT_RUN]} numbers that need no model, {free[REPRODUCED]} are reproduced and "
-        f"{free[DIFFERENT]} differ; {free[FITTED] + free[BY_CONSTRUCTION]} are fitted or inputs of ours and test "
-        "nothing.",
-        _strongest_null(run),
-        f"Of {len(run)} claims on real models (the largest is {largest({finding.model for finding in run})}), "
-        f"{tally[AGREES]} agree with the paper and {tally[OPPOSES]} oppose it; in {matched} a placebo or a null model "
-        f"does as well, and in {tally[TOO_SMALL]} n is too small.",
-        _named("The claims that agree", agreeing) + " " + _named("Those that oppose", opposing),
-        f"{count(flat)[NOT_RUN]} claims need a model, data or a recording that is not at hand, and were not run.",
-    ]
-
-
-def without_skill() -> list[str]:
-    """Sentences on the benchmarks where agents without skill come nearest to the ceiling, from the stored panels."""
-    panel = Stored().rows("0_floors", "0_floors")
-    if panel is None:
-        return []
-    rising = panel[panel["better"] == "higher"]
-    pairs = [(name, ends) for name, ends in floors.ends(rising).items() if ends.ceiling > 0]
-    pairs.sort(key=lambda pair: -pair[1].floor / pair[1].ceiling)
-    zero = [name for name, ends in pairs if ends.floor == 0]
-    lines = [
-        f"{name}: *{ends.agent}* scores {ends.floor:.1f} of {ends.ceiling:.1f}."
-        for name, ends in pairs[:MOST_ANSWERED]
-        if ends.floor > 0
-    ]
-    return [*lines, f"On {len(zero)} of {len(pairs)} benchmarks no agent without skill scores at all."]
-
-
-def _strongest_null(run: Sequence[Finding]) -> str:
-    """A sentence on the contrast in which a null model is furthest ahead of the model's own method."""
-    ahead = [
-        (finding.null[1].value - finding.here.value, finding)
-        for finding in run
-        if finding.null and isinstance(finding.here, Interval) and finding.sides and not finding.claim.lower
-    ]
-    if not ahead or max(ahead, key=lambda pair: pair[0])[0] <= 0:
-        return "No null model is ahead of a real model's method."
-    gap, finding = max(ahead, key=lambda pair: pair[0])
-    assert finding.sides and finding.null and finding.claim.contrast
-    contrast, means = finding.claim.contrast, finding.sides
-    return (
-        f"On {contrast.benchmark} the null model `{finding.null[0]}`, which asks no model, scores "
-        f"{means[1] + finding.null[1].value:.1f} %, and {contrast.of} by {short(finding.model)} "
-        f"{means[0]:.1f} % on the same {finding.n} tasks: such a score is no evidence that the model chooses well."
-    )
-
-
-def _named(what: str, chosen: Sequence[Finding]) -> str:
-    sentences = "; ".join(f"{finding.claim.says} ({here_text(finding)})" for finding in chosen)
-    return f"{what}: {sentences or 'none'}."
-
-
 def _linked(finding: Finding, to_notebooks: str) -> str:
     notebook = finding.claim.notebook
     return f"[{finding.claim.item}]({to_notebooks}{notebook}.ipynb)" if notebook else finding.claim.item
-
-
-# Pages about more than one table -> function that returns the lines of their answer box.
-OVERVIEWS: Mapping[str, Callable[[], list[str]]] = {
-    "0_floors": without_skill,
-    "0_scoreboard": lambda: found(register.committed()),
-    "0_tour": lambda: found(register.committed()),
-}

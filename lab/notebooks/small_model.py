@@ -26,7 +26,6 @@ from lab.runs.planned import Planned
 
 if TYPE_CHECKING:
     import pandas as pd
-    from IPython.display import Markdown
     from matplotlib.figure import Figure
 
 LEADING = 4  # sentences on single claims, after the one that counts all claims
@@ -159,14 +158,6 @@ def _same(name: str, results: Any) -> bool:
     keys = ["benchmark", "condition", "task"]
     tables = [frame.sort_values(keys)[[*keys, "value"]].reset_index(drop=True) for frame in (then, now)]
     return bool(tables[0].equals(tables[1]))
-
-
-def answer() -> Markdown:
-    """The answer box with `sentences` on the committed results."""
-    from IPython.display import Markdown
-
-    lines = [f"- {sentence}" for sentence in sentences(register.committed())]
-    return Markdown("\n".join(["**Answer**, computed from the stored results:", "", *lines]))
 
 
 def forest() -> Figure:

@@ -10,7 +10,7 @@ import pytest
 
 from lab.machine.faults import DamagedFile
 from lab.machine.paths import ROOT, published_data, recordings_folder
-from lab.notebooks import commands, deviations, front_page, register, scoreboard
+from lab.notebooks import answers, commands, deviations, front_page, register, scoreboard
 from lab.notebooks.documents import committed, name_of
 from lab.results import exports, stored
 from lab.results.statistics import Interval
@@ -145,7 +145,7 @@ def test_own_results_count_where_made_with_the_same_defaults(tmp_path: Path, mon
 
 
 def test_the_five_sentences_name_what_the_findings_say() -> None:
-    sentences = scoreboard.found(JUDGED)
+    sentences = answers.found(JUDGED)
     assert len(sentences) == 5
     run = [finding for finding in FINDINGS if finding.on_a_model]
     assert f"Of {len(run)} claims on real models" in sentences[2]
