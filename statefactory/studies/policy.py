@@ -67,4 +67,4 @@ def hacking(names: Sequence[str]) -> Study:
     return study("statefactory-hacking", Hacking, BOTH, quick(names), (highest,), limits=HACKED, scale=1)
 
 
-BEST_OF_N, TREE_SEARCH, HACKING = (of(names_for(official=True)) for of in (best_of_n, tree_search, hacking))
+BEST_OF_N, TREE_SEARCH, HACKING = (make(names_for(official=True)) for make in (best_of_n, tree_search, hacking))

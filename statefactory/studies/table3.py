@@ -37,7 +37,9 @@ class Benchmark(NamedTuple):
     @property
     def note(self) -> str:
         """Evidence, data and n, for a figure."""
-        kinds = " and ".join(sorted({pair.positive.data for of in self.pairs.values() for pair in of}, reverse=True))
+        kinds = " and ".join(
+            sorted({pair.positive.data for members in self.pairs.values() for pair in members}, reverse=True)
+        )
         return f"measured · expert and random policy · {kinds} data · n = {sum(map(len, self.pairs.values()))} pairs"
 
 
