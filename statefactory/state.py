@@ -103,8 +103,8 @@ def from_level(state: State) -> tuple[Entity, ...]:
     if not state:
         return ()
     if isinstance(state[0], Entity):
-        known = state
-        return tuple(Entity(e.identity, tuple(map(_as_fragment, e.attributes))) for e in known)
+        members = state
+        return tuple(Entity(e.identity, tuple(map(_as_fragment, e.attributes))) for e in members)
     texts = [text for item in state for text in (item.statements if isinstance(item, Group) else (item,))]
     # Models phrase sentences freely; only the form that `sentence` writes, which the rules use, can be parsed.
     return from_facts(pair for pair in map(fact, texts) if pair)

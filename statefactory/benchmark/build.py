@@ -79,8 +79,8 @@ def released(domain: str, limit: int = 0) -> Released:
     """The published pairs of a domain. Raises as `read_published`."""
     folder = DATASET.folder / domain
     count = len(spread(read_published(domain), limit))
-    about = {"pairs": count, "skipped": {}, "seconds": 0.0, **dict.fromkeys(COUNTED, 0)}
-    return Released(domain, PUBLISHED, folder, folder, about, fresh=False, limit=limit)
+    metadata = {"pairs": count, "skipped": {}, "seconds": 0.0, **dict.fromkeys(COUNTED, 0)}
+    return Released(domain, PUBLISHED, folder, folder, metadata, fresh=False, limit=limit)
 
 
 def build(
@@ -285,7 +285,7 @@ def _written(
 ) -> Built:
     jsonl, parquet = write_rows(folder, job.domain.name, rows)
     results = {episode.task: episode.result for episode in episodes}
-    about = {
+    metadata = {
         "identity": job.identity(),
         "surroundings": manifest.surroundings,
         "pairs": len(rows) // 2,
@@ -295,8 +295,8 @@ def _written(
         "sha256": {path.name: sha256_of(path) for path in (jsonl, parquet)},
     }
     # Written last: it certifies that the other files are complete.
-    write_atomically(_about(job, folder), json.dumps(about, indent=1, ensure_ascii=False).encode())
-    return Built(job.domain.name, job.data, jsonl, parquet, about, fresh=True)
+    write_atomically(_about(job, folder), json.dumps(metadata, indent=1, ensure_ascii=False).encode())
+    return Built(job.domain.name, job.data, jsonl, parquet, metadata, fresh=True)
 
 
 def _kept(job: Job, folder: Path) -> Built | None:
@@ -304,12 +304,12 @@ def _kept(job: Job, folder: Path) -> Built | None:
     path = _about(job, folder)
     if not path.exists():
         return None
-    about = json.loads(path.read_text(encoding="utf-8"))
+    metadata = json.loads(path.read_text(encoding="utf-8"))
     jsonl, parquet = (folder / f"{job.domain.name}.{name}" for name in FORMATS)
-    intact = all(p.exists() and sha256_of(p) == about["sha256"][p.name] for p in (jsonl, parquet))
-    if about["identity"] != job.identity() or not intact:
+    intact = all(p.exists() and sha256_of(p) == metadata["sha256"][p.name] for p in (jsonl, parquet))
+    if metadata["identity"] != job.identity() or not intact:
         return None
-    return Built(job.domain.name, job.data, jsonl, parquet, about, fresh=False)
+    return Built(job.domain.name, job.data, jsonl, parquet, metadata, fresh=False)
 
 
 def _shipped(job: Job) -> Built | None:
@@ -320,13 +320,13 @@ def _shipped(job: Job) -> Built | None:
     path, identity = _about(job, job.shipped), job.identity()
     if not path.exists():
         return None
-    about = json.loads(path.read_text(encoding="utf-8"))
-    if any(identity[name] != value for name, value in about["identity"].items()):
+    metadata = json.loads(path.read_text(encoding="utf-8"))
+    if any(identity[name] != value for name, value in metadata["identity"].items()):
         return None
     files = write_rows(job.folder, job.domain.name, read_rows(job.shipped / f"{job.domain.name}.parquet"))
-    about |= {"identity": identity, "sha256": {path.name: sha256_of(path) for path in files}}
-    write_atomically(_about(job, job.folder), json.dumps(about, indent=1, ensure_ascii=False).encode())
-    return Built(job.domain.name, job.data, *files, about, fresh=False)
+    metadata |= {"identity": identity, "sha256": {path.name: sha256_of(path) for path in files}}
+    write_atomically(_about(job, job.folder), json.dumps(metadata, indent=1, ensure_ascii=False).encode())
+    return Built(job.domain.name, job.data, *files, metadata, fresh=False)
 
 
 def _about(job: Job, folder: Path) -> Path:

@@ -106,25 +106,25 @@ def play_positive(world: ListingWorld, task: Any, plan: Planner, recipe: Recipe)
     actions (some native walkthroughs open what is already open). After `recipe.beginnings` failed attempts the
     beginning becomes one step shorter. Raises ValueError if the plan fails even without random steps.
     """
-    drawn = recipe.rule.draw(recipe.random(task.id, "padding"))
+    sampled = recipe.rule.draw(recipe.random(task.id, "padding"))
     initial, attempt = world.reset(task).text, 0
     usual = plan(())
     plain = play_plan(world, usual, recipe)
     if plain is None:
         raise ValueError(f"the expert's plan for {task.id} does not reach the goal: {'; '.join(usual)}")
-    for before in range(drawn.before, 0, -1):
+    for before in range(sampled.before, 0, -1):
         for _ in range(recipe.beginnings):
             world.reset(task)
             beginning = list(random_walk(world, recipe.random(task.id, "before", attempt), before))
             # A beginning during which the episode ended is too short, so it is rejected.
             core = _after_beginning(world, beginning, plan, plain, recipe) if len(beginning) == before else None
             if core:
-                return _finished(world, task, initial, beginning, core, drawn, attempt, recipe)
+                return _finished(world, task, initial, beginning, core, sampled, attempt, recipe)
             attempt += 1
-    if drawn.before:  # the rejected beginnings changed the world's state
+    if sampled.before:  # the rejected beginnings changed the world's state
         world.reset(task)
         plain = play_plan(world, usual, recipe) or plain
-    return _finished(world, task, initial, [], plain, drawn, attempt, recipe)
+    return _finished(world, task, initial, [], plain, sampled, attempt, recipe)
 
 
 def _after_beginning(

@@ -11,8 +11,12 @@ PACKAGES = ("torch", "transformers", "sentence-transformers")
 
 def checks() -> list[Check]:
     """Checks of the required packages, the default model's files, and the other models' files."""
-    default, *others = weights.KNOWN.values()
-    return [*(package_check(name, f"package {name}") for name in PACKAGES), default_files(default), *map(other, others)]
+    default, *other_entries = weights.KNOWN.values()
+    return [
+        *(package_check(name, f"package {name}") for name in PACKAGES),
+        default_files(default),
+        *map(other, other_entries),
+    ]
 
 
 def default_files(known: weights.Entry) -> Check:

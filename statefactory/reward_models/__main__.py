@@ -76,8 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _data(options: argparse.Namespace) -> None:
     for domain in options.domain:
         folder = build_pairs(domain, options.data, options.pairs, options.validation, options.seed, options.workers)
-        about = json.loads((folder / f"{domain}.about.json").read_text(encoding="utf-8"))
-        print(f"{domain}: {about['pairs']} training and {about['validation']} validation pairs; {shown(folder)}")
+        metadata = json.loads((folder / f"{domain}.about.json").read_text(encoding="utf-8"))
+        print(f"{domain}: {metadata['pairs']} training and {metadata['validation']} validation pairs; {shown(folder)}")
 
 
 def _train(options: argparse.Namespace) -> None:

@@ -45,23 +45,23 @@ def build_pairs(
     ]
     identity = {"pairs": pairs, "validation": validation, "seed": seed, "data": data,
                 "parts": [part.about["sha256"][f"{domain}.parquet"] for part in built]}  # fmt: skip
-    paths, about_path = (file_of(folder, domain), file_of(folder, domain, True)), folder / f"{domain}.about.json"
-    if about_path.exists() and all(path.exists() for path in paths):
-        about = json.loads(about_path.read_text(encoding="utf-8"))
-        if about["identity"] == identity and about["sha256"] == {path.name: sha256_of(path) for path in paths}:
+    paths, metadata_path = (file_of(folder, domain), file_of(folder, domain, True)), folder / f"{domain}.about.json"
+    if metadata_path.exists() and all(path.exists() for path in paths):
+        metadata = json.loads(metadata_path.read_text(encoding="utf-8"))
+        if metadata["identity"] == identity and metadata["sha256"] == {path.name: sha256_of(path) for path in paths}:
             return folder
     all_pairs = [_named_with_seed(pair) for part in built for pair in part.pairs()]
     Random(f"validation {domain} {seed}").shuffle(all_pairs)
     size = min(validation, len(all_pairs))
     for path, side in zip(paths, (all_pairs[size:], all_pairs[:size]), strict=True):
         write_parquet(path, (row for pair in side for row in pair.rows))
-    about = {
+    metadata = {
         "identity": identity, "sha256": {path.name: sha256_of(path) for path in paths}, "pairs": len(all_pairs) - size,
         "validation": size,
         "skipped": {task: reason for part in built for task, reason in part.about["skipped"].items()},
         "seconds": round(sum(part.about["seconds"] for part in built), 1),
     }  # fmt: skip
-    write_atomically(about_path, json.dumps(about, indent=1, ensure_ascii=False).encode())
+    write_atomically(metadata_path, json.dumps(metadata, indent=1, ensure_ascii=False).encode())
     return folder
 
 

@@ -260,13 +260,13 @@ def collect(
     embeddings: Sequence[str] = (), paraphraser: str = PARAPHRASER,
 ) -> Ablations:  # fmt: skip
     """Run Figure 5's studies. others: further engines, as backbones of Table 16. Other arguments: see the notebook."""
-    chosen: dict[str, Any] = {"data": data, "limit": limit, "options": {"reasoning": reasoning}}
-    runs = [STUDY.run(engine=name, conditions=[OURS], **chosen) for name in (engine, *others)]
+    common: dict[str, Any] = {"data": data, "limit": limit, "options": {"reasoning": reasoning}}
+    runs = [STUDY.run(engine=name, conditions=[OURS], **common) for name in (engine, *others)]
     source = STUDY.run(data="synthetic", limit=0, conditions=[OURS])
-    made = triplets.collect(source, paraphraser)
-    triplets.record(made, STANDARD.embedding)
-    levels = TABLE13.run(engine=engine, **chosen)
-    return Ablations(levels, runs[0], made, available(embeddings), [*runs[1:], *STUDY.replays()])
+    paraphrases = triplets.collect(source, paraphraser)
+    triplets.record(paraphrases, STANDARD.embedding)
+    levels = TABLE13.run(engine=engine, **common)
+    return Ablations(levels, runs[0], paraphrases, available(embeddings), [*runs[1:], *STUDY.replays()])
 
 
 def orders(made: Ablations, apart: pd.DataFrame, cases: pd.DataFrame) -> dict[str, tuple[bool | int | None, str]]:

@@ -33,8 +33,8 @@ def run(seed: int = 0, **settings: Any) -> dict[str, Results]:
 
     settings: other arguments of `Study.run`. For data="published", held-out pairs use the worlds' data instead.
     """
-    own = settings | {"data": acted(settings.get("data", "auto"))}
-    held_out = STUDY.run(seed=seed, options={"held_out": True}, **own)
+    held_out_settings = settings | {"data": acted(settings.get("data", "auto"))}
+    held_out = STUDY.run(seed=seed, options={"held_out": True}, **held_out_settings)
     return {BENCHMARK: STUDY.run(**settings), HELD_OUT: held_out}
 
 
@@ -49,5 +49,5 @@ def accepted(rows: pd.DataFrame) -> pd.DataFrame:
     ours = rows[rows["method"].str.startswith(STATEFACTORY.name)]
     pairs = ours["method"].str.rsplit(", ", n=1).str[-1]
     metric = ours["metric"].str.removeprefix(scores.METRIC.format(""))
-    kept = (pairs == HELD_OUT) | (ours["metric"] == scores.OVERALL)
-    return ours.assign(figure=STATEFACTORY.name + ", " + pairs + ", " + metric)[kept]
+    selected = (pairs == HELD_OUT) | (ours["metric"] == scores.OVERALL)
+    return ours.assign(figure=STATEFACTORY.name + ", " + pairs + ", " + metric)[selected]

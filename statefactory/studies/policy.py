@@ -31,25 +31,25 @@ HACKED = {"synthetic": {"blocksworld": 1, "alfworld": 1}, "official": {"blockswo
 
 def best_of_n(names: Sequence[str]) -> Study:
     """Study in which predictors choose among attempts of one agent."""
-    own: dict[str, Any] = {"limits": ATTEMPTED, "rows": chosen, **COUNTS}
-    return study("statefactory-best-of-n", BestOfN, (*ATTEMPTED["official"],), names, **own)
+    fields: dict[str, Any] = {"limits": ATTEMPTED, "rows": chosen, **COUNTS}
+    return study("statefactory-best-of-n", BestOfN, (*ATTEMPTED["official"],), names, **fields)
 
 
 def chosen(run: Results, world: str, name: str, scoring: Scoring = STANDARD) -> Iterator[tables.Row]:
     """Rows of a predictor's choices, in percent; after the last predictor also those of chance and the oracle."""
-    made, names = attempted(run.setup.part(world, name).attempts), run.setup.methods_of(world)
-    shown = {name, CHANCE, ORACLE} if name == names[-1] else {name}
+    results, names = attempted(run.setup.part(world, name).attempts), run.setup.methods_of(world)
+    reported = {name, CHANCE, ORACLE} if name == names[-1] else {name}
     for when in (END, MIDWAY):
-        choosing = [choice for choice in choices(made, run, when, scoring) if choice.name in shown]
-        yield from (success(made, choice) for choice in choosing if choice.success)  # no row without a choice
+        choosing = [choice for choice in choices(results, run, when, scoring) if choice.name in reported]
+        yield from (success(results, choice) for choice in choosing if choice.success)  # no row without a choice
 
 
 def tree_search(names: Sequence[str]) -> Study:
     """Study in which fast predictors and an oracle guide a tree search. ALFWorld has about 30 actions per turn."""
     outcomes = "alfworld:search.outcomes"
-    own: dict[str, Any] = {"options": {outcomes: 600}, "synthetic": {outcomes: 300}, "metric": SUCCESS, "rows": reached,
-           "headline": "Tree search, {benchmark}"}  # fmt: skip
-    return study("statefactory-tree-search", Search, BOTH, [*quick(names), ORACLE], limits=SEARCHED, **own)
+    fields: dict[str, Any] = {"options": {outcomes: 600}, "synthetic": {outcomes: 300}, "metric": SUCCESS,
+           "rows": reached, "headline": "Tree search, {benchmark}"}  # fmt: skip
+    return study("statefactory-tree-search", Search, BOTH, [*quick(names), ORACLE], limits=SEARCHED, **fields)
 
 
 def reached(run: Results, world: str, name: str) -> Iterator[tables.Row]:
@@ -67,4 +67,4 @@ def hacking(names: Sequence[str]) -> Study:
     return study("statefactory-hacking", Hacking, BOTH, quick(names), (highest,), limits=HACKED, scale=1)
 
 
-BEST_OF_N, TREE_SEARCH, HACKING = (of(names_for(official=True)) for of in (best_of_n, tree_search, hacking))
+BEST_OF_N, TREE_SEARCH, HACKING = (make(names_for(official=True)) for make in (best_of_n, tree_search, hacking))

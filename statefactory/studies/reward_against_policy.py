@@ -79,33 +79,33 @@ def collect(
     Raises as `lab.runs.collecting.collect`; MissingData if requested official data is absent.
     """
     data, source = acted(data), data
-    here = {
+    kinds = {
         attempts.Setup(world=world, data=data, seed=seed, engine=actor).decided().data
         for world in worlds or BEST_OF_N.benchmarks
     }
-    much = "official" if "official" in here else "synthetic"  # TextWorld's games are always synthetic
-    names = rivals.names_for(much == "official", engine, engines, predictors, learned)
-    asked: dict[str, Any] = {"engine": engine, "engines": engines or {}}
+    kind = "official" if "official" in kinds else "synthetic"  # TextWorld's games are always synthetic
+    names = rivals.names_for(kind == "official", engine, engines, predictors, learned)
+    answering: dict[str, Any] = {"engine": engine, "engines": engines or {}}
     comparisons = []
-    for world in worlds or (BEST_OF_N.benchmarks if much == "official" else BOTH):
-        own: dict[str, Any] = {"benchmarks": (world,), "data": data, "seed": seed, **asked}
+    for world in worlds or (BEST_OF_N.benchmarks if kind == "official" else BOTH):
+        common: dict[str, Any] = {"benchmarks": (world,), "data": data, "seed": seed, **answering}
         options = {"acting": actor} | ({f"{world}:count": count} if count > 0 else {})
-        trial = best_of_n(names).trial(**own, limit=limit, options=options).resolved()
-        made = collecting.collect(trial.part(world, trial.methods[0]).attempts, workers, cluster)
+        trial = best_of_n(names).trial(**common, limit=limit, options=options).resolved()
+        results = collecting.collect(trial.part(world, trial.methods[0]).attempts, workers, cluster)
         run = collecting.collect(trial, workers, cluster)
-        chosen = [choice for when in (END, MIDWAY) for choice in choices(made, run, when, score)]
+        all_choices = [choice for when in (END, MIDWAY) for choice in choices(results, run, when, score)]
         trees = None
         if searched and world in BOTH:
-            trees = tree_search(names).run(**own, limit=searched, workers=workers, cluster=cluster)
-            chosen += led(trees, world)
-        of_pairs: dict[str, Any] = {
-            "data": source if source == PUBLISHED else much,
-            "limit": pairs if pairs >= 0 else PAIRS[much],
+            trees = tree_search(names).run(**common, limit=searched, workers=workers, cluster=cluster)
+            all_choices += led(trees, world)
+        pair_options: dict[str, Any] = {
+            "data": source if source == PUBLISHED else kind,
+            "limit": pairs if pairs >= 0 else PAIRS[kind],
             "workers": workers,
             "cluster": cluster,
         }
-        far = distances(world, names, score, **asked, **of_pairs)
-        comparisons.append(WorldComparison(made, chosen, far, trees))
+        by_predictor = distances(world, names, score, **answering, **pair_options)
+        comparisons.append(WorldComparison(results, all_choices, by_predictor, trees))
     return comparisons
 
 
@@ -128,10 +128,10 @@ def distances(
     """
     methods = {name: rivals.method_of(name, world) for name in names}
     titles = {name: method.title for name, method in methods.items() if name in METHODS}
-    asked = {operator for name in titles for operator in methods[name].operators}
-    own = {operator: other for operator, other in engines.items() if operator in asked}
+    operators = {operator for name in titles for operator in methods[name].operators}
+    used_engines = {operator: override for operator, override in engines.items() if operator in operators}
     run = titles and table1.study().run(
-        benchmarks=(world,), conditions=titles.values(), data=data, limit=limit, engine=engine, engines=own,
+        benchmarks=(world,), conditions=titles.values(), data=data, limit=limit, engine=engine, engines=used_engines,
         workers=workers, cluster=cluster,
     )  # fmt: skip
     pairs = PredictionExperiment(domain=world, data=data, limit=limit).pairs()
@@ -140,8 +140,8 @@ def distances(
         if run and name in titles:
             part = run.part(world, titles[name])
             by_predictor[name] = dict(zip(part.episodes, map(float, part.distances(score)), strict=True))
-        elif {*(held := _kept(name, world))} == {pair.task for pair in pairs}:
-            by_predictor[name] = held
+        elif {*(stored := _kept(name, world))} == {pair.task for pair in pairs}:
+            by_predictor[name] = stored
         else:
             # The predictor has no prompts, so it never uses its backbone.
             values = distances_of(pairs, method.make(None, PredictorSettings()))  # type: ignore[arg-type]
@@ -154,8 +154,8 @@ def successes(compared: Sequence[WorldComparison]) -> pd.DataFrame:
     rows = [
         success(world.attempts, choice) for when in (END, MIDWAY) for world in compared for choice in world.chosen(when)
     ]
-    searched = (world.trees for world in compared if world.trees)
-    rows += [row for run in searched for part in run.parts for row in reached(run, *part)]
+    tree_runs = (world.trees for world in compared if world.trees)
+    rows += [row for run in tree_runs for part in run.parts for row in reached(run, *part)]
     return tables.table(rows)
 
 
@@ -164,19 +164,19 @@ def contrasts(compared: Sequence[WorldComparison]) -> pd.DataFrame:
 
     Columns: world, compared, difference with its interval, wins, losses, p, n. p (Holm): corrected for all rows.
     """
-    lines = []
+    rows = []
     for world in compared:
         choices = {choice.name: choice for choice in world.chosen(END)}
-        for other in (choices[name] for name in (CHANCE, SHORTEST) if name in choices):
+        for reference in (choices[name] for name in (CHANCE, SHORTEST) if name in choices):
             for choice in choices.values():
-                if choice.name not in (CHANCE, ORACLE, other.name):
-                    result = compare(choice.success, other.success)
-                    numbers = [100 * value for value in result.difference]
-                    lines.append((world.title, f"{choice.title} − {other.title}", *numbers, result.wins, result.losses,
-                                  result.p, result.n, choice.evidence, choice.backbone))  # fmt: skip
+                if choice.name not in (CHANCE, ORACLE, reference.name):
+                    result = compare(choice.success, reference.success)
+                    percents = [100 * value for value in result.difference]
+                    rows.append((world.title, f"{choice.title} − {reference.title}", *percents, result.wins,
+                                 result.losses, result.p, result.n, choice.evidence, choice.backbone))  # fmt: skip
     columns = ["world", "compared", "difference", "ci_low", "ci_high", "wins", "losses", "p", "n", "evidence",
                "backbone"]  # fmt: skip
-    frame = pd.DataFrame(lines, columns=columns)
+    frame = pd.DataFrame(rows, columns=columns)
     frame.insert(columns.index("n"), "p (Holm)", holm(frame["p"].to_numpy(float)))
     return frame
 
@@ -187,25 +187,25 @@ def points(compared: Sequence[WorldComparison]) -> pd.DataFrame:
     Both have intervals. kind: "predictor", "placebo", or "oracle", whose distance is 0 since it is the truth. evidence:
     of the success; distances are measured unless noise answered the predictor.
     """
-    lines = []
+    rows = []
     for world in compared:
-        made = world.attempts.setup
+        setup = world.attempts.setup
         for choice in (choice for when in WAYS for choice in world.chosen(when) if choice.name != CHANCE):
-            far = [*world.distances.get(choice.name, {}).values()] or [0.0]
+            errors = [*world.distances.get(choice.name, {}).values()] or [0.0]
             values = [*choice.success.values()]
             # Tree search solves a task or not; a choice among tied attempts has their mean success.
             rate = wilson(sum(values), len(values)) if choice.when == SEARCH else bootstrap_mean(values)
-            value, low, high = (100 * end for end in rate)
+            value, low, high = (100 * number for number in rate)
             placebo = "placebo" if choice.name in PLACEBOS else "predictor"
-            lines.append({
+            rows.append({
                 "world": world.title, "when": choice.when, "predictor": choice.name, "method": choice.title,
-                "kind": ORACLE if choice.name == ORACLE else placebo, "distance": sum(far) / len(far),
-                **dict(zip(("distance_low", "distance_high"), bootstrap_mean(far)[1:], strict=True)),
-                "pairs": len(far) if choice.name != ORACLE else 0, "success": value, "ci_low": low, "ci_high": high,
-                "n": len(values), "attempts a task": made.count if choice.when != SEARCH else None, "data": made.data,
+                "kind": ORACLE if choice.name == ORACLE else placebo, "distance": sum(errors) / len(errors),
+                **dict(zip(("distance_low", "distance_high"), bootstrap_mean(errors)[1:], strict=True)),
+                "pairs": len(errors) if choice.name != ORACLE else 0, "success": value, "ci_low": low, "ci_high": high,
+                "n": len(values), "attempts a task": setup.count if choice.when != SEARCH else None, "data": setup.data,
                 "backbone": choice.backbone, "evidence": choice.evidence,
             })  # fmt: skip
-    return pd.DataFrame(lines)
+    return pd.DataFrame(rows)
 
 
 def correlations(compared: Sequence[WorldComparison], seed: int = 0) -> pd.DataFrame:
@@ -216,24 +216,24 @@ def correlations(compared: Sequence[WorldComparison], seed: int = 0) -> pd.DataF
     can be significant at 5 % with this number of predictors; empty if none can. p (Holm): corrected over all worlds and
     ways of choosing with the same kinds of predictors.
     """
-    lines: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for world in compared:
-        acting = {"backbone": world.attempts.backbone, "evidence": world.attempts.evidence}
+        attempt_origin = {"backbone": world.attempts.backbone, "evidence": world.attempts.evidence}
         for when in WAYS:
-            origin = {"backbone": "exact world model", "evidence": "simulated"} if when == SEARCH else acting
-            for among, left_out in (("predictors", PLACEBOS), ("predictors and placebos", ())):
+            origin = {"backbone": "exact world model", "evidence": "simulated"} if when == SEARCH else attempt_origin
+            for among, excluded in (("predictors", PLACEBOS), ("predictors and placebos", ())):
                 ranked = [
                     choice for choice in world.chosen(when)
-                    if choice.name in world.distances and choice.name not in left_out
+                    if choice.name in world.distances and choice.name not in excluded
                 ]  # fmt: skip
                 if len(ranked) > 1:
                     rank = rank_correlation(*_matrices(ranked, world.distances), seed)
-                    lines.append({
+                    rows.append({
                         "world": world.title, "when": when, "among": among, "n": rank.n, "rho": rank.rho,
                         "ci_low": rank.low, "ci_high": rank.high, "p": rank.p, "least": rank.least,
                         "tasks": len(ranked[0].success), **origin,
                     })  # fmt: skip
-    frame = pd.DataFrame(lines)
+    frame = pd.DataFrame(rows)
     for among in {*frame.get("among", ())}:
         tested = frame.index[(frame["among"] == among) & frame["p"].notna()]
         frame.loc[tested, "p (Holm)"] = holm(frame.loc[tested, "p"])
@@ -254,16 +254,16 @@ class Ranks:
 
     def answer(self) -> str:
         """For each way of choosing: the range of rho over the worlds, and how many are beyond chance; a line each."""
-        lines = []
+        sentences = []
         for when, worlds in self.of_predictors.groupby("when", sort=False):
             values, corrected = worlds["rho"].dropna(), worlds["p (Holm)"] if "p (Holm)" in worlds else worlds["p"]
             if len(values):
-                lines.append(
+                sentences.append(
                     f"{when}: Spearman's rho of distance and success {min(values):.2f} to {max(values):.2f} in "
                     f"{len(values)} worlds; below 0, nearer rewards choose better; "
                     f"{(corrected < LEVEL).sum()} beyond chance (p < {LEVEL} after Holm's correction)"
                 )
-        return "\n".join(lines)
+        return "\n".join(sentences)
 
     def rows(self) -> pd.DataFrame:
         """A results table: a row a world, a metric a way of choosing. n: predictors."""
@@ -291,8 +291,8 @@ def chance(compared: Sequence[WorldComparison]) -> dict[str, dict[str, float]]:
 def _matrices(choices: Sequence[Choices], distances: Mapping[str, Distances]) -> tuple[np.ndarray, np.ndarray]:
     """Distances, shape (predictors, pairs), NaN if missing; and success, shape (predictors, tasks)."""
     pairs = sorted({pair for choice in choices for pair in distances[choice.name]})
-    far = np.array([[distances[choice.name].get(pair, math.nan) for pair in pairs] for choice in choices])
-    return far, np.array([list(choice.success.values()) for choice in choices])
+    distance_matrix = np.array([[distances[choice.name].get(pair, math.nan) for pair in pairs] for choice in choices])
+    return distance_matrix, np.array([list(choice.success.values()) for choice in choices])
 
 
 def _kept(name: str, world: str) -> Distances:

@@ -45,16 +45,16 @@ CONDITIONS = (
 
 def rules_beside_an_expert(trial: Trial) -> Mapping[str, str]:
     """Engines if a stand-in expert acts: rules answer extraction and the world model, as far as they are asked."""
-    asked = trial.operators() if trial.who.name == ORACLE else ()
-    return {operator: "rules" for operator in (*EXTRACTING, PREDICT) if operator in asked}
+    operators = trial.operators() if trial.who.name == ORACLE else ()
+    return {operator: "rules" for operator in (*EXTRACTING, PREDICT) if operator in operators}
 
 
 def foreseen(trial: Trial) -> None:
     """Raise BadSetting if rules or the stand-in expert would have to predict outcomes and cannot."""
-    asked, exact = trial.who.of(PREDICT), trial.options["world_model"] == "exact"
-    if exact or not asked.by_rules or {*trial.methods} == {REACT.name}:
+    engine, exact = trial.who.of(PREDICT), trial.options["world_model"] == "exact"
+    if exact or not engine.by_rules or {*trial.methods} == {REACT.name}:
         return
-    if asked.name == ORACLE:
+    if engine.name == ORACLE:
         raise BadSetting(
             "world_model='prompted': the stand-in acts, and foresees nothing. Say who does, as in "
             f"engines={{{PREDICT!r}: 'rules'}}"

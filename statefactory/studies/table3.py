@@ -24,20 +24,22 @@ class Benchmark(NamedTuple):
     def answer(self) -> str:
         """State the numbers of pairs, and the baseline's overall distance if all five domains were built."""
         counts = table3.counts(self.pairs)
-        of = ", ".join(f"{row.domain} {row.pairs} ({row.data})" for row in counts.itertuples())
-        lines = [f"{counts['pairs'].sum()} pairs: {of}."]
-        both = table3.monotonic(self.pairs)
-        overall = both[both["metric"] == scores.OVERALL].set_index("evidence")
+        by_domain = ", ".join(f"{row.domain} {row.pairs} ({row.data})" for row in counts.itertuples())
+        lines = [f"{counts['pairs'].sum()} pairs: {by_domain}."]
+        rows = table3.monotonic(self.pairs)
+        overall = rows[rows["metric"] == scores.OVERALL].set_index("evidence")
         if "measured" in overall.index:
-            here = tables.with_interval(overall.loc["measured"].to_dict(), 3)
-            lines.append(f"{scores.OVERALL}, of the monotonic baseline: {here}; {overall.loc['published', 'value']:.3f}"
+            ours = tables.with_interval(overall.loc["measured"].to_dict(), 3)
+            lines.append(f"{scores.OVERALL}, of the monotonic baseline: {ours}; {overall.loc['published', 'value']:.3f}"
                          " in the paper.")  # fmt: skip
         return "\n".join(lines)
 
     @property
     def note(self) -> str:
         """Evidence, data and n, for a figure."""
-        kinds = " and ".join(sorted({pair.positive.data for of in self.pairs.values() for pair in of}, reverse=True))
+        kinds = " and ".join(
+            sorted({pair.positive.data for members in self.pairs.values() for pair in members}, reverse=True)
+        )
         return f"measured · expert and random policy · {kinds} data · n = {sum(map(len, self.pairs.values()))} pairs"
 
 
@@ -61,11 +63,11 @@ def rows_of(printed: pd.DataFrame | None) -> pd.DataFrame:
 
 def accepted(pairs: Pairs, spread: pd.DataFrame, printed: pd.DataFrame | None, data: str) -> Mapping[str, object]:
     """The regression numbers by name; None if the data cannot give them. spread: from `table3.seed_table`."""
-    found: dict[str, object] = {"pairs": sum(map(len, pairs.values()))}
+    numbers: dict[str, object] = {"pairs": sum(map(len, pairs.values()))}
     for row in spread.itertuples():
-        found[f"monotonic, {row.domain}"] = round(row.here, 3)
+        numbers[f"monotonic, {row.domain}"] = round(row.here, 3)
         if row.fitted:
             near = bool(abs(row.difference) <= NEAR)
-            found[f"monotonic, {row.domain}, within .01 of the paper"] = near if data == "official" else None
+            numbers[f"monotonic, {row.domain}, within .01 of the paper"] = near if data == "official" else None
     agree = None if printed is None else all((printed[name] == printed["steps"]).all() for name in printed.columns[2:])
-    return found | {"printed tables come out word for word": agree}
+    return numbers | {"printed tables come out word for word": agree}
