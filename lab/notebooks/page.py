@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from IPython.display import Markdown
     from matplotlib.figure import Figure
 
-DPI = 100  # a figure of 8 inches is 800 pixels wide
+DPI, WIDTH = 100, 800  # a figure of 8 inches is 800 pixels wide
 MOST_METRICS, MOST_ROWS = 3, 12  # maximal size of the table
 MOST_PANELS = 3  # of a figure
 MOST_LINES = 11  # lines in a panel; methods with a value of ours have priority
@@ -46,7 +46,8 @@ def bundles(notebook: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     outputs: list[tuple[dict[str, Any], dict[str, Any]]] = [(box, {})]
     if key_figure := image(notebook):
         encoded, alternative = base64.b64encode(key_figure.png).decode("ascii"), key_figure.title
-        outputs.append(({"image/png": encoded, "text/plain": alternative}, {"image/png": {"alt": alternative}}))
+        shown = {"alt": alternative, "width": WIDTH}  # a committed figure has more dots per inch
+        outputs.append(({"image/png": encoded, "text/plain": alternative}, {"image/png": shown}))
     return outputs
 
 

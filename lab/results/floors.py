@@ -115,7 +115,7 @@ def draw(panel: pd.DataFrame) -> Figure:
     floors = panel[panel["role"] == FLOOR]
     names = list(dict.fromkeys(floors["agent"]))
     colors = dict(zip(names, seaborn.color_palette(plots.PALETTE, len(names)), strict=True))
-    shape = (8, 0.45 * sum(sizes) + 0.9 * len(sizes) + 0.8)
+    shape = (8, 0.22 * sum(sizes) + 0.7 * len(sizes) + 0.9)
     figure, axes = plt.subplots(len(parts), 1, figsize=shape, height_ratios=sizes, squeeze=False)
     for axis, rows in zip(axes[:, 0], parts, strict=True):
         lines = list(dict.fromkeys(rows["benchmark"]))
@@ -123,7 +123,7 @@ def draw(panel: pd.DataFrame) -> Figure:
         axis.barh(range(len(lines)), [e.ceiling - e.floor for e in limits], 0.7, [e.floor for e in limits], color="0.9")
         dots = rows[rows["role"] == FLOOR]
         plots.dots_with_intervals(dots, "benchmark", "value", "ci_low", "ci_high", "agent", axis, colors)
-        axis.plot([e.ceiling for e in limits], range(len(lines)), "|", color="black", markersize=16, label="ceiling")
+        axis.plot([e.ceiling for e in limits], range(len(lines)), "|", color="black", markersize=9, label="ceiling")
         lower = (rows["better"] == "lower").all()
         axis.legend()
         axis.set(xlabel=f"{rows['metric'].iloc[0]}, lower is better" if lower else "score, %")
