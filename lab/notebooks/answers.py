@@ -17,7 +17,7 @@ from lab.results.statistics import Interval
 from lab.results.stored import Stored
 from lab.results.verdicts import AGREES, DIFFERENT, OPPOSES, REPRODUCED, TOO_SMALL
 
-MOST_ANSWERED = 4  # claims in an answer box; the others are on the scoreboard
+MOST_ANSWERED = 3  # claims in an answer box; the others are on the scoreboard
 MOST_REPORTED = 6  # numbers in the box of a notebook without claims
 
 

@@ -6,7 +6,9 @@ folded; no result in Markdown text.
 
 from __future__ import annotations
 
+import base64
 import re
+import struct
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_PARAMETERS, MOST_WORDS, MOST_LINES = 8, 400, 12
 MOST_COLUMNS, MOST_ROWS = 6, 12
+MOST_ANSWER, MOST_HEIGHT, WIDTH = 150, 640, 800  # words of the box; pixels of the key figure, displayed so wide
 FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
 TABLE = re.compile(r"<table.*?</table>", re.DOTALL)
 ROW, CELL, HEAD = re.compile(r"<tr\b"), re.compile(r"<th\b"), re.compile(r"<thead.*?</thead>", re.DOTALL)
@@ -39,6 +42,7 @@ def faults(notebook: NotebookNode, name: str) -> Iterator[str]:
         or not any("image/png" in output.get("data", {}) for output in code[0].outputs)
     ):
         yield "it does not begin with an answer box and a key figure"
+    yield from _first_screen(code[0]) if code else ()
     if (count := len(declared(notebook, name))) > MOST_PARAMETERS:
         yield f"it has {count} parameters, more than {MOST_PARAMETERS}"
     if (count := words(notebook)) > MOST_WORDS:
@@ -52,6 +56,21 @@ def faults(notebook: NotebookNode, name: str) -> Iterator[str]:
     for text in texts:
         if result := RESULT.search(LINK.sub("", text)):
             yield f"a text states a result, {result.group()!r}; let code say it"
+
+
+def _first_screen(cell: NotebookNode) -> Iterator[str]:
+    """Faults of an answer cell that would push its key figure off the first screen, 900 px at a width of 1,200."""
+    for data in (output.get("data", {}) for output in cell.outputs):
+        if (count := len(FOLD.sub("", data.get("text/markdown", "")).split())) > MOST_ANSWER:
+            yield f"its answer box has {count} words, more than {MOST_ANSWER}"
+        if (picture := base64.b64decode(data.get("image/png", ""))) and (height := _height(picture)) > MOST_HEIGHT:
+            yield f"its key figure is {height} px high, more than {MOST_HEIGHT}"
+
+
+def _height(picture: bytes) -> int:
+    """The height in pixels at which a PNG is displayed if it is WIDTH wide."""
+    width, height = struct.unpack(">II", picture[16:24])
+    return round(height * WIDTH / width)
 
 
 def words(notebook: NotebookNode) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from pathlib import Path
 
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from PIL import Image
 
 from lab.notebooks import template
 from lab.notebooks.documents import committed, name_of, read
@@ -26,11 +29,19 @@ def test_a_notebook_is_a_short_computed_answer(path: Path) -> None:
     assert [*template.faults(read(path), name_of(path))] == []
 
 
+def png(width: int, height: int) -> str:
+    picture = io.BytesIO()
+    Image.new("1", (width, height)).save(picture, "png")
+    return base64.b64encode(picture.getvalue()).decode("ascii")
+
+
 def page(
-    *cells: NotebookNode, title: str = "# Does it help?", parameters: str = "limit: int = 0  # tasks"
-) -> NotebookNode:
-    picture = new_output("display_data", {"image/png": "aGk="})
-    first = new_code_cell("page.answer('n')", outputs=[picture], metadata={"tags": ["answer"]})
+    *cells: NotebookNode, title: str = "# Does it help?", parameters: str = "limit: int = 0  # tasks",
+    height: int = 450, box: str = "**Answer**: yes",
+) -> NotebookNode:  # fmt: skip
+    answer = new_output("display_data", {"text/markdown": box})
+    picture = new_output("display_data", {"image/png": png(800, height)})
+    first = new_code_cell("page.answer('n')", outputs=[answer, picture], metadata={"tags": ["answer"]})
     chosen = new_code_cell(parameters, metadata={"tags": ["parameters"]})
     return new_notebook(cells=[new_markdown_cell(title), first, chosen, *cells])
 
@@ -49,6 +60,9 @@ def table(columns: int, rows: int, folded: bool = False) -> NotebookNode:
         (new_notebook(cells=[new_markdown_cell("# Why?"), new_code_cell("1")]), "it does not begin with an answer box"),
         (page(parameters="\n".join(f"a{n}: int = 0  # tasks" for n in range(9))), "it has 9 parameters"),
         (page(new_markdown_cell("word " * 401)), "words outside of folds"),
+        (page(box="word " * 151), "its answer box has 151 words"),
+        (page(height=641), "its key figure is 641 px high"),
+        (page(height=640), ""),
         (page(new_markdown_cell(f"<details>{'word ' * 401}</details>")), ""),
         (page(new_code_cell("\n".join("f()" for _ in range(13)))), "has 13 lines of code"),
         (page(table(6, 12)), ""),
