@@ -17,7 +17,7 @@ from procllm.prompts import CHECKING
 
 TITLES = {name: domain(name).title for name in NAMES}
 TRAVEL, RECIPES, BLOCKS, UNITS = TITLES.values()
-LIMITS = {"synthetic": {TRAVEL: 6}}  # the other domains generate any number
+LIMITS = {"synthetic": {TRAVEL: 4}}  # the other domains generate any number
 SUCCESS = Metric("success, {benchmark}", "success", "rate")
 
 

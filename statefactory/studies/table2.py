@@ -22,7 +22,7 @@ from statefactory.planning.prompts import PREDICT, predict_prompt
 # Enough official tasks to detect the paper's differences, except in ScienceWorld, where each candidate costs a replay
 # in a Java process.
 LIMITS = {
-    "synthetic": {"AlfWorld": 4, "BlocksWorld": 12, "ScienceWorld": 1},
+    "synthetic": {"AlfWorld": 3, "BlocksWorld": 8, "ScienceWorld": 1},
     "official": {"AlfWorld": 0, "BlocksWorld": 100, "ScienceWorld": 20},
 }
 REACT = Condition("ReAct", WORLDS, recorded=True)
