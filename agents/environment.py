@@ -5,7 +5,6 @@ Agents use this protocol alone, so every agent plays every world that has an ada
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -98,36 +97,3 @@ class InWorld:
     def result(self) -> dict[str, Any]:
         """The score after the last step."""
         return {"score": self.last.score}
-
-
-@dataclass
-class InView(Environment):
-    """A world without tasks, as `sdp.FactsAdapter` takes it: `step(action)` returns a `Step`, `view()` visible facts.
-
-    The facts are shown before each turn as JSON. The episode is over when the world says so, or when the fact "score"
-    reaches 1.
-    goal, tools: the task and the actions in words. form: the actions as a regular expression.
-    """
-
-    world: Any
-    name: str
-    goal: str
-    tools: str
-    form: str = ""
-
-    def begin(self) -> str:
-        """The goal."""
-        return self.goal
-
-    def act(self, action: str) -> Observation:
-        """A step of the world."""
-        step = self.world.step(action)
-        return Observation(step.text, step.done or self.result()["score"] >= 1)
-
-    def view(self) -> str:
-        """The facts."""
-        return json.dumps(self.world.view())
-
-    def result(self) -> dict[str, Any]:
-        """The score."""
-        return {"score": self.world.view()["score"]}

@@ -89,6 +89,11 @@ class ActFields(Fields):
     lessons: list[str] = []
     now: str = ""
 
+    @property
+    def seen(self) -> str:
+        """What was observed last: the task with its first observation before any turn."""
+        return self.turns[-1].observation if self.turns else self.task
+
 
 def act_form(fields: Fields) -> type[Act]:
     """The type that an action in free text is parsed into."""

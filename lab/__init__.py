@@ -14,6 +14,7 @@
 from lab.lazy import front_door
 
 PLACES = {
+    "Choice": "lab.models.prompts",
     "Condition": "lab.runs.study",
     "Experiment": "lab.runs.experiment",
     "Ledger": "lab.models.backbone",
@@ -21,6 +22,7 @@ PLACES = {
     "Prompt": "lab.models.prompts",
     "Results": "lab.runs.experiment",
     "Study": "lab.runs.study",
+    "choice": "lab.models.prompts",
     "collect": "lab.runs.collecting",
     "connect": "lab.models.connect",
     "rule": "lab.models.rules",

@@ -20,9 +20,8 @@ PLACES = {
     "Transition": "sdp.trajectory",
     "Verdict": "sdp.operators",
     "collect": "lab.runs.collecting",
-    "comparisons": "sdp.experiments.certifying",
+    "of_own": "sdp.studies.own",
     "rejected": "sdp.placebo",
     "run_episode": "sdp.loop",
-    "scored": "sdp.experiments.certifying",
 }
 __getattr__, __dir__ = front_door(__name__, PLACES)

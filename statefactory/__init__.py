@@ -48,6 +48,7 @@ PLACES = {
     "Trace": "statefactory.extraction",
     "build": "statefactory.benchmark.build",
     "build_all": "statefactory.benchmark.build",
+    "distances_in": "statefactory.experiments.own",
     "entity": "statefactory.state",
     "epic_distance": "statefactory.epic",
     "epic_distances": "statefactory.epic",

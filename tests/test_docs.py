@@ -147,11 +147,15 @@ def test_the_page_on_writing_ones_own_runs_as_it_stands_and_so_does_its_command(
     monkeypatch.syspath_prepend(tmp_path)
     importlib.import_module("your_own")
     METHODS.pop("words")
-    capsys.readouterr()
-    command = next(line for language, code in FENCED.findall(text) for line in code.splitlines() if "lab eval" in line)
-    assert main(shlex.split(command)[3:]) == 0
-    told = capsys.readouterr().out
-    assert told.count("climbing-table: settings.budget=") == 2 and "SDP without Validate" in told
+    commands = [line for _, code in FENCED.findall(text) for line in code.splitlines() if line.startswith("python -m")]
+    printed = []
+    for command in commands:
+        capsys.readouterr()
+        assert main(shlex.split(command)[3:]) == 0
+        printed.append(capsys.readouterr().out)
+    doctor, evaluated = printed
+    assert "budget arithmetic" in doctor
+    assert evaluated.count("climbing-table: settings.budget=") == 2 and "SDP without Validate" in evaluated
 
 
 @pytest.mark.slow

@@ -29,6 +29,7 @@ PLACES = {
     "Expert": "worlds.base",
     "ListingWorld": "worlds.base",
     "NoSolution": "worlds.base",
+    "PlainTask": "worlds.base",
     "Step": "worlds.base",
     "Task": "worlds.base",
     "World": "worlds.base",

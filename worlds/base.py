@@ -6,7 +6,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 from lab.machine.faults import BackendDied
 from lab.machine.printing import hint
@@ -48,6 +48,14 @@ class Task(Protocol):
     def goal(self) -> str: ...
 
 
+class PlainTask(NamedTuple):
+    """A task for a world that needs no class of its own. about: what the world has to know of it; no agent sees it."""
+
+    id: str
+    goal: str
+    about: Any = None
+
+
 class World(Protocol):
     """A text environment. An unknown action gets the world's own refusal text, never an exception."""
 
@@ -66,13 +74,33 @@ class World(Protocol):
         """
         return [self.reset(task), *map(self.step, actions)]
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Free what the world holds; by default nothing."""
+        return None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+class Begun:
+    """A world within the episode of a task. now: its last answer."""
+
+    def __init__(self, world: World, task: Task) -> None:
+        self.world, self.task = world, task
+        self.now = world.reset(task)
+
+    def step(self, action: str) -> Step:
+        """A step of the world."""
+        self.now = self.world.step(action)
+        return self.now
+
+    def view(self) -> dict[str, Any]:
+        """What the last answer shows: its facts, and behind them text, actions and score by these names."""
+        now = self.now
+        return {**now.facts, "text": now.text, "actions": [*now.actions], "score": now.score}
 
 
 class ListingWorld(World, Protocol):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from lab.machine.paths import official_data
 from lab.models.engines import parse
 from lab.runs.experiment import spread
-from worlds.base import NoSolution, task_of
+from worlds.base import Begun, NoSolution, task_of
 
 T = TypeVar("T")
 Expert = Callable[[Sequence[str]], str]  # actions so far -> next action
@@ -65,6 +65,10 @@ class Benchmark:
             if key not in _shared:
                 _shared[key] = import_module(f"worlds.{self.package}").load(data=self.data, **self.options())
             return _shared[key]
+
+    def begun(self, task: str) -> Begun:
+        """A world for the caller alone, at the beginning of a task. Raises LookupError for one that there is not."""
+        return Begun(self.opened(), self.named(task))
 
     def solver(self) -> Any:
         """This thread's expert. Nothing that an agent is given refers to it."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
-from agents.environment import Environment
+from agents.environment import Environment, InWorld
 from agents.history import ACT, INVALID, MALFORMED, History, timeline
 from agents.loops import goalact, plan_and_act, plan_and_solve, react, reflexion, tdp
 from agents.play import Play, Settings, Watch, unwatched
@@ -25,7 +24,7 @@ from lab.viewer.steps import Exchange
 from lab.viewer.timeline import Timeline
 from lab.viewer.transcripts import Transcript
 from worlds.base import NoSolution
-from worlds.benchmark import Expert, along
+from worlds.benchmark import Benchmark, Expert, along
 
 
 class Agent(NamedTuple):
@@ -77,6 +76,7 @@ class Acting(Playable):
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents")
     processes: ClassVar[int] = 1
     metric: ClassVar[str] = "score"
+    tools: ClassVar[str] = ""  # the actions in words, for the default environment
     constant: ClassVar[str] = "look"  # the action that the agent "constant action" repeats
     searched: ClassVar[bool] = False  # whether its environment searches and finishes, for agents with `searches`
     ruled: ClassVar[tuple[str, ...]] = ()  # the kinds of data that rules can play; elsewhere `oracle` stands in
@@ -90,9 +90,16 @@ class Acting(Playable):
             blank = " with blank plans" if self.settings.blank else ""
             raise BadSetting(f"agent={self.agent!r} of {type(self).__name__}{blank}: choose one of {', '.join(names)}")
 
-    @abstractmethod
     def environment(self, task: str) -> Environment:
-        """The environment of one episode, with its own world."""
+        """The environment of one episode, with its own world.
+
+        Default: the world of the `worlds.Benchmark` that the class inherits from, with the valid actions that it lists.
+        Prompts are named after the benchmark. Raises TypeError without `tools`.
+        """
+        if not (self.tools and isinstance(self, Benchmark)):
+            name = type(self).__name__
+            raise TypeError(f"{name}: inherit from a worlds.Benchmark and give it `tools`, or define `environment`")
+        return InWorld(self.opened(), self.named(task), self.benchmark, self.tools, listed=True)
 
     def solution(self, task: str) -> Sequence[str]:
         """Actions in the environment that solve the task; only the engine `oracle` uses them. Raises NoSolution."""

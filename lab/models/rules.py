@@ -21,14 +21,14 @@ from functools import cache, partial
 from importlib.metadata import entry_points
 from random import Random
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import ValidationError
 
 from lab.machine.files import key_of
 from lab.models.backbone import Answer, Call
 from lab.models.engines import ORACLE, Engine
-from lab.models.prompts import AnswerModel, Choice, Fields, OneOf, Prompt, faults, rendered, shuffled
+from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt, faults, rendered, shuffled
 
 GROUP = "lab.standins"
 Rule = Callable[[Any], AnswerModel]
@@ -116,15 +116,23 @@ def within_schema(prompt: Prompt, fields: Fields, answer: AnswerModel) -> Answer
 
 
 def corrupted(prompt: Prompt, fields: Fields, answer: AnswerModel, random: Random) -> Any:
-    """A wrong answer to replace `answer`; by default another option, if the answer is one of a list.
+    """A wrong answer to replace `answer`; by default another option, if the answer names one of those listed.
 
     Raises LookupError for a prompt without noise.
     """
     if function := corruption_of(prompt):
         return function(fields, answer, random)
-    if isinstance(prompt.narrow, OneOf) and isinstance(answer, Choice):
-        others = [option for option in prompt.narrow.of(fields) if option != answer.choice]
-        return Choice(choice=random.choice(others)) if others else answer  # one option leaves nothing to get wrong
+    if listing := prompt.listing(fields):
+        free, typed = isinstance(answer, FreeText), cast(Any, answer)
+        if free and listing.form:
+            typed = listing.form(fields).from_text(typed.text)
+        named, options = getattr(typed, listing.answer, None), listing.names(listing.options(fields))
+        if named is not None and not isinstance(named, list):  # of several that are named, nothing says which go wrong
+            others = [option for option in options if option != named]
+            if not others:
+                return answer  # one option leaves nothing to get wrong
+            wrong = typed.model_copy(update={listing.answer: random.choice(others)})
+            return FreeText(text=wrong.as_text()) if free else wrong
     raise LookupError(
         f"Nothing says how an answer to prompt {prompt.name} goes wrong. Register a function with "
         "@lab.models.rules.corruption(PROMPT), or use the engine without a probability"

@@ -123,10 +123,17 @@ def _named(what: str, chosen: Sequence[Finding]) -> str:
     return f"{what}: {sentences or 'none'}."
 
 
+def first_answer(notebook: str) -> list[str]:
+    """The result of the first study in a notebook's committed run, as `Results.answer` words it."""
+    report = stored.reported(notebook, stored.COMMITTED)
+    return [*report.answers[:1]] if report else []
+
+
 # Pages about more than one table -> function that returns the lines of their answer box.
 OVERVIEWS: Mapping[str, Callable[[], list[str]]] = {
     "0_floors": without_skill,
     "0_small_model": lambda: small_model.sentences(register.committed()),
     "0_scoreboard": lambda: found(register.committed()),
     "0_tour": lambda: found(register.committed()),
+    "4_explore/your_own": lambda: first_answer("4_explore/your_own"),
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lab.machine.scratch import scratch_folder
 from lab.notebooks import expected
-from lab.notebooks.documents import FOLDER, NotebookError, name_of, read, tags, text_of
+from lab.notebooks.documents import FOLDER, YOURS, NotebookError, name_of, read, tags, text_of
 from lab.notebooks.execute import Job, execute
 from lab.notebooks.normalise import normalise
 from lab.notebooks.parameters import declared
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 # Notebooks only display results: longer code belongs in a package, where it can be tested.
 MOST_DEFS = 2
 MOST_LINES = 120
-# Prefix of the tags of cells with code that a user would write, such as a new world. Each such tag has its own limit of
-# lines, and none of definitions.
-YOURS = "yours"
-MOST_YOURS = 60
 PANDAS = 'class="dataframe"'
 SHOWN_LINES = 8
 
@@ -55,8 +51,8 @@ def check(notebooks: Sequence[Path], side_by_side: int = 2, timeout: float | Non
 def form(notebook: NotebookNode, name: str) -> list[str]:
     """The faults of a notebook's form, a sentence each."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    yours = sorted({tag for cell in code for tag in tags(cell) if tag.startswith(YOURS)})
-    ours = [cell for cell in code if not {*yours} & {*tags(cell)}]
+    # Cells that a reader writes may define what they like; template.py limits each.
+    ours = [cell for cell in code if not any(tag.startswith(YOURS) for tag in tags(cell))]
     lines, definitions = lines_of(code), sum(_definitions(cell.source) for cell in ours)
     faults = list(_parameter_faults(notebook, name))
     if not any(cell.outputs for cell in code):
@@ -65,9 +61,6 @@ def form(notebook: NotebookNode, name: str) -> list[str]:
         faults.append(f"defines {definitions} functions or classes, more than {MOST_DEFS}; move them into the library")
     if lines > MOST_LINES:
         faults.append(f"has {lines} lines of code, more than {MOST_LINES}; move work into the library")
-    for tag in yours:
-        if (count := lines_of(cell for cell in code if tag in tags(cell))) > MOST_YOURS:
-            faults.append(f"has {count} lines in cells tagged {tag!r}, more than {MOST_YOURS}; say it in fewer")
     if any(PANDAS in str(output.get("data", {}).get("text/html", "")) for cell in code for output in cell.outputs):
         faults.append("shows a table as pandas does; end the cell with: tables.shown(frame)")
     if text_of(normalise(notebook)) != text_of(notebook):

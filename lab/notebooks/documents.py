@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FOLDER = ROOT / "notebooks"
 LAST = "0_scoreboard"  # runs last, since it reads the results of the others
+YOURS = "yours"  # tag of the cells with code that a user writes, such as a new world
 TRIALS = ROOT / "runs" / "notebooks"  # default folder for executed copies
 
 

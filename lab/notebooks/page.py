@@ -84,7 +84,7 @@ def image(notebook: str) -> Image | None:
 def figure(notebook: str, stored: Stored | None = None) -> Figure | None:
     """The key figure of a notebook; None if nothing of it is stored."""
     stored = stored or Stored()
-    layouts = [item.shows for item in _items(notebook) if item.shows]
+    layouts = _shows(notebook, stored.rows(notebook, notebook))
     panels = [(metric, lines_of(shows, metric, notebook, stored)) for shows in layouts for metric in shows.metrics]
     panels = [panel for panel in panels if panel[1]][:MOST_PANELS]  # the table has the other metrics
     if panels:
@@ -153,6 +153,15 @@ def _answered(row: Mapping[str, Any]) -> str:
 
 def _items(notebook: str) -> list[register.Item]:
     return [item for paper in register.papers() for item in paper.items if item.notebook == notebook]
+
+
+def _shows(notebook: str, rows: pd.DataFrame | None) -> list[Shows]:
+    """The layouts of the key figure: the register's, or all metrics of `rows` if no table of a paper is on the page."""
+    if items := _items(notebook):
+        return [item.shows for item in items if item.shows]
+    if rows is None or not {*tables.COLUMNS} <= {*rows}:
+        return []
+    return [Shows(table=notebook, metrics=dict.fromkeys(rows["metric"], ""))]
 
 
 def lines_of(shows: Shows, metric: str, notebook: str, stored: Stored) -> list[dots.Line]:

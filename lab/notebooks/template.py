@@ -12,13 +12,14 @@ import struct
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lab.notebooks.documents import tags
+from lab.notebooks.documents import YOURS, tags
 from lab.notebooks.parameters import declared
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 MOST_PARAMETERS, MOST_WORDS, MOST_LINES = 8, 400, 12
+MOST_YOURS = 25  # lines of a cell that a reader writes: a class of four methods, which no two cells can share
 MOST_COLUMNS, MOST_ROWS = 6, 12
 MOST_ANSWER, MOST_HEIGHT, WIDTH = 150, 640, 800  # words of the box; pixels of the key figure, displayed so wide
 FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
@@ -48,8 +49,9 @@ def faults(notebook: NotebookNode, name: str) -> Iterator[str]:
     if (count := words(notebook)) > MOST_WORDS:
         yield f"it has {count} words outside of folds, more than {MOST_WORDS}"
     for cell in code:
-        if "parameters" not in tags(cell) and (count := len(cell.source.splitlines())) > MOST_LINES:
-            yield f"cell {cell.id} has {count} lines of code, more than {MOST_LINES}"
+        most = MOST_YOURS if any(tag.startswith(YOURS) for tag in tags(cell)) else MOST_LINES
+        if "parameters" not in tags(cell) and (count := len(cell.source.splitlines())) > most:
+            yield f"cell {cell.id} has {count} lines of code, more than {most}"
     for columns, rows in tables(notebook):
         if columns > MOST_COLUMNS or rows > MOST_ROWS:
             yield f"a table has {columns} columns and {rows} rows; fold what is over {MOST_COLUMNS} and {MOST_ROWS}"

@@ -143,9 +143,10 @@ def published_cells(paper: str) -> pd.DataFrame:
     return table(map(_published_row, lines.to_dict("records"))).assign(table=lines["table"])
 
 
-def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 1) -> pd.DataFrame:
+def side_by_side(results: pd.DataFrame, metrics: Sequence[str] = (), decimals: int = 1) -> pd.DataFrame:
     """Results for display: a row per method, backbone and evidence, a text column `value [low, high]` per metric.
 
+    metrics: all of them by default, in their first-seen order.
     Methods keep their first-seen order; a method's published rows come before its measured and simulated ones. The
     index, "source", names the origin of a row. An empty cell is an en dash. n is a range if a row's metrics have
     different numbers of tasks. If episodes were not measured, the bounds of the value follow it. If a model was asked,
@@ -153,6 +154,7 @@ def side_by_side(results: pd.DataFrame, metrics: Sequence[str], decimals: int = 
     """
     import pandas as pd
 
+    metrics = metrics or [*dict.fromkeys(results["metric"])]
     selected = results[results["metric"].isin(metrics)]
     methods = {name: index for index, name in enumerate(dict.fromkeys(selected["method"]))}
     # dropna=False keeps published rows, which often have no backbone.
@@ -178,7 +180,7 @@ def write(
     import pandas as pd
 
     if reading is None:
-        reading = side_by_side(rows, list(dict.fromkeys(rows["metric"]))) if {*COLUMNS} <= {*rows} else rows
+        reading = side_by_side(rows) if {*COLUMNS} <= {*rows} else rows
     columns = dict(display.columns_of(reading, decimals))
     texts = pd.DataFrame(columns).set_axis(reading.columns[[*columns]], axis=1)
     left = [reading.dtypes.iloc[index].kind not in "iuf" for index in columns]

@@ -11,12 +11,11 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from lab.machine import progress
 from lab.machine.faults import DamagedFile, Unavailable
 from lab.machine.paths import runs_folder
-from lab.machine.scratch import scratch_folder
 from lab.models import engines
 from lab.models.backbone import Ledger, by_operator, summed
 from lab.models.cache import tell_damaged
@@ -260,28 +259,3 @@ def by_group(
     groups = {task: setup.group(task) for task in tasks}
     episodes = {task: played[task] for task, group in groups.items() if group not in incomplete}
     return episodes, {task: reasons[group] for task, group in groups.items() if group in reasons}
-
-
-class Resumed(NamedTuple):
-    """kept: episodes on disk at the interruption. played: episodes played after it. untouched: whether the first ones
-    stayed the same, byte for byte.
-    """
-
-    kept: int
-    played: int
-    untouched: bool
-
-
-def interrupted(collect: Callable[..., Any], setup: Experiment, after: int) -> Resumed:
-    """Play an experiment in a scratch folder, truncate its file to `after` episodes, and resume it.
-
-    collect: `lab.collect`, or a paper's.
-    """
-    with scratch_folder("interrupted-") as folder:
-        file = folder / "episodes.jsonl"
-        collect(setup, run=str(folder), show_progress=False)
-        head = file.read_bytes().splitlines(keepends=True)[:after]
-        file.write_bytes(b"".join(head))
-        collect(setup, run=str(folder), show_progress=False)
-        lines = file.read_bytes().splitlines(keepends=True)
-    return Resumed(len(head), len(lines) - len(head), lines[: len(head)] == head)

@@ -24,21 +24,32 @@ class Registry:
         return sorted({entry.name for entry in entry_points(group=self.group)} | self.own.keys())
 
     def named(self, name: str) -> Any:
-        """The entry of that name, or the attribute of "module:NAME". Raises BadSetting if unknown, and ImportError."""
+        """The entry of that name, or the attribute of "module:NAME"; "mine.ipynb:NAME" is in its cells tagged `yours`.
+
+        Raises BadSetting if unknown, ImportError, and NotebookError for a notebook that cannot be read.
+        """
         if name in self.own:
             return self.own[name]
         for entry in entry_points(group=self.group):
             if entry.name == name:
                 return entry.load()
         module, colon, attribute = name.partition(":")
-        if colon and (value := getattr(import_module(module), attribute, None)) is not None:
+        if colon and (value := getattr(_loaded(module), attribute, None)) is not None:
             return value
         known = self.names()
         listed = ", ".join(known) or "none; install the suite with: python -m pip install -e ."
         raise BadSetting(
             f"There is no {self.kind} {name!r}. There are: {listed}{hint(name, known)} "
-            "Name one of your own as module:NAME"
+            "Name one of your own as module:NAME, or as mine.ipynb:NAME"
         )
+
+
+def _loaded(module: str) -> Any:
+    if module.endswith(".ipynb"):
+        from lab.notebooks.documents import YOURS, module_of  # notebooks are read for such names alone
+
+        return module_of(module, YOURS)
+    return import_module(module)
 
 
 STUDIES = Registry("lab.studies", "study")

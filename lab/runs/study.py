@@ -158,10 +158,10 @@ class Study:
         return 1 if self.scale == 100 else 3
 
     def names(self, engine: str = "rules") -> tuple[str, ...]:
-        """The conditions that are played by default. A real model plays only those marked `recorded`."""
-        by_rules = parse(engine).by_rules
+        """The conditions that are played by default. A real model plays only those marked `recorded`, if any are."""
+        every = parse(engine).by_rules or not any(condition.recorded for condition in self.conditions)
         return tuple(
-            condition.name for condition in self.conditions if not condition.extra and (by_rules or condition.recorded)
+            condition.name for condition in self.conditions if not condition.extra and (every or condition.recorded)
         )
 
     def trial(
@@ -206,7 +206,8 @@ class Study:
         for rows in measured:  # drop the stored rows of recordings that were replayed here
             recorded = recorded[~recorded["backbone"].isin(rows["backbone"])]
         stored = recordings.rows(f"{self.name}{KEPT}")
-        parts = [tables.published(*self.published), *measured, recorded, stored]
+        published = [tables.published(*self.published)] if any(self.published) else []
+        parts = [*published, *measured, recorded, stored]
         return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
 

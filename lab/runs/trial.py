@@ -15,7 +15,7 @@ from lab.machine.printing import hint
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judgement, Score
 from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, Experiment
-from lab.runs.manifest import Manifest
+from lab.runs.manifest import Manifest, own_code
 from lab.runs.registry import STUDIES
 from lab.runs.run import Episode
 from lab.runs.study_results import Entry, Results, entry
@@ -97,9 +97,11 @@ class Trial(Experiment):
         return {pair: reason for pair, reason in reasons.items() if reason}
 
     def inputs(self) -> dict[str, str]:
-        """The inputs of all experiments, as "benchmark/condition/name" -> hash."""
+        """The inputs of all experiments and a reader's own code, as "benchmark/condition/name" -> hash."""
         parts = {"/".join(pair): self.part(*pair) for pair in self.pairs}
-        return {f"{pair}/{name}": key for pair, part in parts.items() for name, key in part.inputs().items()}
+        inputs = {f"{pair}/{name}": key for pair, part in parts.items() for name, key in part.inputs().items()}
+        code = {f"{pair}/own_code": own_code(type(part)) for pair, part in parts.items()}
+        return inputs | {name: key for name, key in code.items() if key}
 
     def data_of(self, dataset: str) -> str:
         """The data of a benchmark. One that has no official data plays synthetic tasks even if others play official."""

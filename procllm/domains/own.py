@@ -1,12 +1,17 @@
-"""A reader's own domain whose answer is written in one step: requests, a check, and a network for them."""
+"""A reader's own domain whose answer is written in one step: requests, a check, and a network for them.
+
+`in_one_go` takes functions. `in_advance` takes a world: the answer is a plan, which the world then plays.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from procllm.domains import AnswerVerdict, Domain, Instance, cumulative
 from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION
 from procllm.network import Method, Network, write
+from worlds.benchmark import Benchmark
 
 NOTE = "take notes on user request"
 READS = (ANSWER, REQUEST, SPECIFICATION)
@@ -41,3 +46,28 @@ def in_one_go(
         return cumulative({"right": fault(instance.id, written)})
 
     return Domain(name, name.capitalize(), about, write(Network(methods)), check, instances, rule=rule)
+
+
+def in_advance(
+    benchmark: Benchmark, about: str, request: Callable[[str], str], rule: Callable[[str], str] | None = None
+) -> Domain:
+    """A domain of a benchmark's tasks: the agent writes all actions before the first one, a line each.
+
+    An answer is right if the world, which plays its actions until it ends, comes to full score. about, request, rule:
+    as for `in_one_go`.
+    """
+
+    def tasks(count: int, seed: int) -> Sequence[str]:
+        return replace(benchmark, limit=count, seed=seed).tasks()
+
+    def fault(task: str, written: str) -> str:
+        world = benchmark.opened()
+        step = world.reset(benchmark.named(task))
+        for action in filter(None, map(str.strip, written.splitlines())):
+            if step.done:
+                break
+            step = world.step(action)
+        return "" if step.score >= 1 else f"the plan ends with a score of {step.score:.2f}: {step.text}"
+
+    goal = "the actions that solve the task, one a line"
+    return in_one_go(benchmark.benchmark, about, goal, tasks, request, fault, rule)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar
@@ -25,6 +25,7 @@ from procllm.loop import FREE, HORIZON, JUDGES, MODEL, Form, Judge, play
 from procllm.network import BadNetwork, Network, write
 from procllm.prompts import ACTING, VERIFYING
 from procllm.trajectory import Trajectory, timeline
+from worlds.benchmark import Benchmark
 
 OPERATORS = (ACTING.operator, VERIFYING.operator)
 MADE_BY = "replay:llm_networks-local-qwen2.5-coder-1.5b"  # the committed recording of LLM-TN's maker
@@ -202,7 +203,14 @@ def _by_size(
 def _text_of(own: Domain) -> str:
     """The text and code of a reader's domain, so that an edited domain makes another run."""
     functions = [function for function in (own.check, own.instances, own.rule) if function]
-    # `in_one_go` wraps the reader's functions.
-    inner = [cell.cell_contents for function in functions for cell in getattr(function, "__closure__", None) or ()]
-    code = [own_code(function) for function in (*functions, *inner) if callable(function)]
-    return canonical([own.specification, own.tools_specification, own.human, own.sized, own.solver, code])
+    closed = [item for function in functions for item in (function, *_closed_over(function))]
+    code = [own_code(item) for item in closed if callable(item)]
+    worlds = [[repr(item), own_code(type(item))] for item in closed if isinstance(item, Benchmark)]
+    return canonical([own.specification, own.tools_specification, own.human, own.sized, own.solver, code, *worlds])
+
+
+def _closed_over(function: Any) -> Iterator[Any]:
+    """What a function closes over: `in_one_go` and `in_advance` wrap what the reader wrote."""
+    for cell in getattr(function, "__closure__", None) or ():
+        yield cell.cell_contents
+        yield from _closed_over(cell.cell_contents)

@@ -21,10 +21,10 @@ Facts: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class FactsAdapter(Adapter[Facts, str, Step]):
-    """SDP's operators for a world whose `step(action)` returns a `worlds.Step` with facts, and `view()` what is seen.
+    """SDP's operators for a world whose steps have facts. A subclass defines `goal`, `propose` and `realize`.
 
-    The certified state is the `about` of all predicates certified so far. A subclass defines `goal`, `propose` and
-    `realize`. world: at the beginning of its episode, used by no other. ledger: the backbone to ask.
+    The certified state is the `about` of all predicates certified so far. world: at the beginning of its episode, as
+    `Benchmark.begun` returns it, or any object with `step(action)` and `view()`. ledger: the backbone to ask.
     """
 
     world: Any

@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
-from lab.results import tables
 from lab.results.outcomes import Judgement, Score
 from lab.results.statistics import compare, holm
 from lab.runs import experiment
@@ -193,15 +192,6 @@ class Results(experiment.Results[B]):
         return [Trajectory.from_json(episode.result["trajectory"]) for episode in played]
 
 
-def scored(runs: Iterable[Results[Any]], metric: str) -> pd.DataFrame:
-    """A results table with one row per run: the mean score with its interval, and a column per setting of the loop."""
-    return tables.table(
-        tables.mean_row("SDP", run.backbone, metric, [*run.scores.values()], run.evidence, outcomes=run.outcomes())
-        | asdict(run.setup.settings)
-        for run in runs
-    )
-
-
 def paired(
     pairs: Iterable[tuple[Mapping[str, Any], Mapping[str, float], Mapping[str, float]]], scale: float = 100
 ) -> pd.DataFrame:
@@ -224,10 +214,3 @@ def paired(
              "smallest": smallest(c, scale)}
         )  # fmt: skip
     return pd.DataFrame(rows).assign(**{"p (Holm)": holm([row["p"] for row in rows])})
-
-
-def comparisons(full: Results[Any], others: Mapping[str, Results[Any]], scale: float = 1) -> pd.DataFrame:
-    """Each run compared with the full loop: see `paired`. others: by condition. scale: 100 for points."""
-    table = paired((({"condition": name}, run.scores, full.scores) for name, run in others.items()), scale)
-    columns = ["condition", *OF_PAIRS[:-1], "p (permutation)", "p (McNemar)", "p (Holm)"]
-    return table[columns].assign(evidence=full.evidence, backbone=full.backbone)

@@ -1,14 +1,15 @@
-"""`import sdp` and `import lab` show what a user needs."""
+"""`import sdp`, `import lab` and `import agents` show what a user needs."""
 
 from __future__ import annotations
 
 import pytest
 
+import agents
 import lab
 import sdp
 
 
-@pytest.mark.parametrize("package", [lab, sdp], ids=["lab", "sdp"])
+@pytest.mark.parametrize("package", [agents, lab, sdp], ids=["agents", "lab", "sdp"])
 def test_each_name_of_the_front_door_resolves(package: object) -> None:
     assert dir(package) and all(getattr(package, name) is not None for name in dir(package))
 

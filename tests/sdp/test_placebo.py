@@ -13,7 +13,6 @@ from lab.runs import collecting
 from sdp.adapters.travelplanner.options import CAP, SLOTS
 from sdp.contracts import realized
 from sdp.experiments import assistantbench, travelplanner
-from sdp.experiments.certifying import scored
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.loop import Settings
 from sdp.placebo import STEP, rejected
@@ -85,11 +84,3 @@ def test_a_share_that_there_is_not_is_refused(share: float) -> None:
     setup = SETUP.resolved()
     with pytest.raises(ValueError, match="placebo="):
         replace(setup, placebo=share).episode(setup.tasks()[0], Ledger(connected(setup.engine)))
-
-
-def test_runs_stand_in_one_table_with_their_settings() -> None:
-    setups = [replace(SETUP, limit=3, settings=replace(SETUP.settings, budget=b)) for b in (0, 2)]
-    runs = [collecting.collect(each, 0, "") for each in setups]
-    table = scored(runs, "exact match")
-    assert list(table["budget"]) == [0, 2] and set(table["evidence"]) == {"simulated"}
-    assert list(table["value"]) == [sum(run.scores.values()) / 3 for run in runs]

@@ -1,10 +1,10 @@
-"""The reader's own benchmark: the cells of two notebooks of `4_explore`, and what the library gives for them."""
+"""The reader's own benchmark: the cells of `4_explore/your_own`, and what the library gives for them."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -13,31 +13,30 @@ from typing import Any
 import cloudpickle
 import nbformat
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lab.machine.paths import ROOT, answer_cache
 from lab.models import rules
 from lab.models.connect import connected
-from lab.notebooks.check import MOST_YOURS, YOURS, lines_of
-from lab.notebooks.documents import NotebookError, module_of, read, tags
-from lab.runs import compare
-from lab.runs.collecting import collect, interrupted
+from lab.notebooks.check import lines_of
+from lab.notebooks.documents import YOURS, NotebookError, module_of, read, tags
+from lab.runs.experiment import BadSetting
 from lab.runs.manifest import own_code
+from lab.runs.registry import STUDIES
 from lab.viewer.transcripts import Transcript
-from sdp.ablation import ABLATIONS
+from procllm import domains
 from sdp.adapters.facts import FactsAdapter
 from sdp.contracts import checks
-from sdp.experiments.certifying import Certifying, Results, comparisons
+from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings, run_episode
 from sdp.trajectory import Attempt, Predicate, Trajectory
 from worlds.base import Step
 
-NOTEBOOK, METHODS = "4_explore/your_own_benchmark", "4_explore/your_own_methods"
+NOTEBOOK = "4_explore/your_own"
+FILE = ROOT / f"notebooks/{NOTEBOOK}.ipynb"
 
 
 @pytest.fixture(scope="module")
-def own() -> Any:
+def own() -> Iterator[Any]:
     """What the cells define, as a module."""
     before = dict(rules._rules)
     module = module_of(NOTEBOOK, YOURS)
@@ -47,26 +46,31 @@ def own() -> Any:
     rules._rules.update(before)
 
 
-def played(setup: Certifying, folder: Path, name: str) -> Results[Any]:
-    return collect(setup, run=str(folder / name), show_progress=False)
-
-
-def test_world_adapter_rules_and_experiment_are_at_most_sixty_lines() -> None:
-    cells = [cell for cell in read(ROOT / f"notebooks/{NOTEBOOK}.ipynb").cells if YOURS in tags(cell)]
-    assert len(cells) == 3 and 40 < lines_of(cells) <= MOST_YOURS == 60
+def test_the_path_is_at_most_120_lines_and_its_cells_pasted_together_are_a_program(
+    own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(domains, "registered", {})
+    monkeypatch.setattr(rules, "_rules", {})
+    code = [cell for cell in read(FILE).cells if cell.cell_type == "code"]
+    assert lines_of(code) <= 120
+    names: dict[str, Any] = {"__name__": "pasted"}
+    for cell in code:
+        if any(tag.startswith(YOURS) for tag in tags(cell)):
+            exec(compile(cell.source, cell.id, "exec"), names)
+    assert {"STUDY", "NETWORKS", "Notes"} <= names.keys()
 
 
 def test_cells_come_as_a_module_whose_text_makes_a_part_of_the_run(own: Any, tmp_path: Path) -> None:
-    assert own.Round.__module__.startswith("your_own_benchmark_")
-    notebook, copy = read(ROOT / f"notebooks/{NOTEBOOK}.ipynb"), tmp_path / "json.v2.ipynb"
+    assert own.BySDP.__module__.startswith("your_own_")
+    notebook, copy = read(FILE), tmp_path / "json.v2.ipynb"
     (world,) = (cell for cell in notebook.cells if "class House" in cell.source)
-    world.source = world.source.replace("is wet.", "is dripping wet.")
+    world.source = world.source.replace("is locked.", "is firmly locked.")
     nbformat.write(notebook, copy)
     edited = module_of(str(copy), YOURS)
     assert Path(str(edited.__file__)).parent == answer_cache().parent / "modules"
-    assert own_code(own.Round) and own_code(own.Round) != own_code(edited.Round)
-    again = cloudpickle.loads(cloudpickle.dumps(edited.Round(limit=2)))
-    assert again.tasks() == ["round 0-000", "round 0-001"]
+    assert own_code(own.BySDP) and own_code(own.BySDP) != own_code(edited.BySDP)
+    again = cloudpickle.loads(cloudpickle.dumps(edited.BySDP(limit=2)))
+    assert again.tasks() == ["round-00", "round-15"]
     assert sys.modules["json"] is json and edited.__name__.startswith("json_v2_"), "its name hides no module"
     world.source += "\nraise OSError('a cell that fails')\n"
     nbformat.write(notebook, copy)
@@ -79,65 +83,76 @@ def test_cells_come_as_a_module_whose_text_makes_a_part_of_the_run(own: Any, tmp
         module_of(NOTEBOOK, "theirs")
 
 
-def test_a_world_moves_refuses_in_words_and_ends(own: Any) -> None:
-    house = own.House("a", 3)
-    steps = [house.step("fly") for _ in range(house.closing)]
+def test_a_study_of_a_notebook_is_named_by_its_file(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(STUDIES, "own", {})
+    assert STUDIES.named(f"{NOTEBOOK}.ipynb:STUDY").name == STUDIES.named(f"{FILE}:STUDY").name == "courier"
+    with pytest.raises(NotebookError, match="no notebook 'your_won.ipynb'; did you mean 'your_own'"):
+        STUDIES.named("your_won.ipynb:STUDY")
+    with pytest.raises(BadSetting, match=r"no study '.*:STUDIES'.* or as mine\.ipynb:NAME"):
+        STUDIES.named(f"{NOTEBOOK}.ipynb:STUDIES")
+
+
+def test_a_world_refuses_in_words_and_ends(own: Any) -> None:
+    world = own.Rounds().begun("round-00")
+    steps = [world.step("fly") for _ in range(24)]
     assert steps[0].text.startswith("Nobody can fly from here.") and [step.done for step in steps[-2:]] == [False, True]
-    assert steps[-1].facts == house.view()
+    shown = world.view()
+    assert shown.keys() == {"room", "parcels", "text", "actions", "score"} and shown["text"] == steps[-1].text
+    assert world.step("go to room 1").facts["room"] == 1 and "go to room 1" in shown["actions"]
+
+
+@pytest.mark.parametrize("budget", [0, 1, 2])
+def test_whoever_replans_finds_a_way_around_every_locked_door(own: Any, budget: int) -> None:
+    detours = 0
+    for task in own.Rounds().tasks():
+        world = own.Rounds().begun(task)
+        world.world.minutes = 10**6  # time enough
+        trajectory = run_episode("t", own.Courier(world, Transcript(connected("rules"))), Settings(budget=budget))
+        assert trajectory.reached_goal and world.now.score == 1, task
+        assert trajectory.states[-1]["parcels"] == [] and Trajectory.from_json(trajectory.to_json()) == trajectory
+        detours += trajectory.replans
+    assert detours > 10
 
 
 @pytest.mark.slow
-@given(seed=st.integers(0, 10_000), side=st.integers(3, 6), budget=st.integers(0, 2))
-def test_whoever_replans_finds_a_way_around_every_locked_door(own: Any, seed: int, side: int, budget: int) -> None:
-    house = own.House(f"{seed}", side)
-    house.closing = 10**6  # time enough
-    ledger = Transcript(connected("rules"))
-    trajectory = run_episode("t", own.Courier(house, ledger), Settings(budget=budget, step_cap=10**4))
-    assert trajectory.reached_goal and house.view()["score"] == 1
-    assert trajectory.states[-1]["parcels"] == [] and Trajectory.from_json(trajectory.to_json()) == trajectory
-
-
-def test_a_benchmark_is_scored_ablated_compared_and_watched(own: Any, tmp_path: Path) -> None:
-    setup = own.Round(limit=12, settings=Settings(budget=1))
-    full = played(setup, tmp_path, "full")
-    assert list(full.scores) == [f"round 0-{n:03d}" for n in range(12)] and sum(full.scores.values()) == 12
-    without = {a.name: played(replace(setup, settings=a.without(setup.settings)), tmp_path, a.name) for a in ABLATIONS}
-    table = comparisons(full, without).set_index("condition")
-    for name, run in without.items():
-        mean = sum(run.scores.values()) / 12
-        assert table.loc[name, "difference"] == pytest.approx(mean - 1)
-        scores = [setup.judged(episode).score for episode in run.episodes.values()]
-        assert {round(3 * (score or 0), 6) for score in scores} <= {0, 1, 2, 3}
-    assert table.loc["-Replan", "difference"] < -0.2 and table.loc["-Validate", "p (Holm)"] < 0.05
-    assert set(table["evidence"]) == {"measured"}
-    both = compare(without["-Replan"].folder, full.folder).side_by_side()
-    assert [timeline.score for timeline in both.timelines] != [1, 1]
-    ready, seen = setup.resolved(), []
-    task = ready.tasks()[0]
-    watched = ready.watch(task, Transcript(connected("rules")), seen.append)
-    kept = setup.timeline(full.episodes[task])
-    assert [step.title for step in watched.steps] == [step.title for step in kept.steps]
-    assert len(seen) == full.episodes[task].result["steps"]
+def test_the_study_has_the_ablations_the_placebo_and_agents_beside_sdp(own: Any) -> None:
+    results = own.STUDY.run(engine="rules", limit=12, workers=1)
+    means = {name: results.mean_score("courier", name) for name in results.setup.methods}
+    assert [*means] == [
+        "SDP", "SDP without Validate", "SDP without Replan", "SDP, placebo", "ReAct", "random action"
+    ]  # fmt: skip
+    assert own.STUDY.names("gpt-4o") == own.STUDY.names("rules") == tuple(means), "a model plays all of them"
+    assert means["SDP"] == means["ReAct"] == 1
+    assert all(means[name] < 0.9 for name in means.keys() - {"SDP", "ReAct"})
+    assert results.setup.options["SDP, placebo:placebo"] > 0, "it rejects as often as SDP's own Validate"
+    scores = results.scores_of("courier", "SDP without Validate").values()
+    assert {round(3 * score, 6) for score in scores} <= {0, 1, 2, 3}
+    frame = results.compare().set_index("method")
+    assert frame.loc["SDP without Replan", "less SDP"] == pytest.approx(100 * (means["SDP without Replan"] - 1))
+    rows = own.STUDY.beside_published(results.frame())
+    assert len(rows) == 12 and {*rows["evidence"]} == {"measured"}, "of a study that no paper has"
+    ready, seen = results.setup.part("courier", "SDP").resolved(), []
+    watched = ready.watch("round-00", Transcript(connected("rules")), seen.append)
+    stored = results.timeline("courier", "SDP", "round-00")
+    assert [step.title for step in watched.steps] == [step.title for step in stored.steps] and len(seen) > 3
 
 
 def test_the_readers_adapter_keeps_every_contract(own: Any) -> None:
-    assert [check.detail for check in checks(own.Round) or [] if not check.ok] == []
-
-
-def test_an_interruption_is_shown_to_cost_nothing(own: Any) -> None:
-    assert interrupted(collect, own.Round(limit=4), 3) == (3, 1, True)
+    assert [check.detail for check in checks(own.BySDP) or [] if not check.ok] == []
 
 
 def test_one_predicate_a_call_gives_the_cells_plan(own: Any) -> None:
     whole, single = (
-        run_episode("t", own.Courier(own.House("c", 4), Transcript(connected("rules"))), Settings(propose=propose))
+        run_episode(
+            "t", own.Courier(own.Rounds().begun("round-02"), Transcript(connected("rules"))), Settings(propose=propose)
+        )
         for propose in ("plan", "predicate")
     )
     assert whole.plans == single.plans and whole.attempts == single.attempts and len(whole.plans[0].predicates) > 3
 
 
 def test_wrong_rooms_are_rejected_by_what_was_seen(own: Any) -> None:
-    adapter = own.Courier(own.House("b", 3), Transcript(connected("rules")))
+    adapter = own.Courier(own.Rounds().begun("round-01"), Transcript(connected("rules")))
     _, goal = adapter.start()
     plan = adapter.propose({}, goal, ())
     assert plan[-1] == goal and Random(0).choice(plan).about
@@ -148,17 +163,14 @@ def test_wrong_rooms_are_rejected_by_what_was_seen(own: Any) -> None:
     assert adapter.advance({"left": 3}, plan[:1], there) == {"left": 3, "room": plan[0].about["room"]}
 
 
-def test_an_agent_plays_the_readers_world_and_errs_by_noise(own: Any, tmp_path: Path) -> None:
-    (cell,) = (cell for cell in read(ROOT / f"notebooks/{METHODS}.ipynb").cells if "yours-react" in tags(cell))
-    own.side = 4
-    exec(compile(cell.source, "yours", "exec"), vars(own))
-    scores = {}
-    for engine in ("rules", "rules@0.1"):
-        setup = own.RoundByAgent(engine=engine, data="synthetic", limit=4)
-        run = collect(setup, run=str(tmp_path / engine), show_progress=False)
-        assert not [one.error for one in run.episodes.values() if one.failed]
-        scores[engine] = sum(run.scores.values()) / 4
-    assert scores["rules"] == 1 > scores["rules@0.1"]
+def test_an_agents_wrong_action_is_another_valid_one_where_the_world_lists_them(own: Any) -> None:
+    setup = own.ByReAct(engine="rules@0.1", limit=4, settings=own.Acting.settings.__class__(steps=24))
+    ready = setup.resolved()
+    histories = [ready.acted(task, ready.environment(task), connected(ready.engine)) for task in ready.tasks()]
+    actions = {turn.action for history in histories for turn in history.turns}
+    assert len(actions) > 8 and actions <= {action for doors in own.DOORS.values() for action in doors}
+    assert not any(turn.observation.startswith("Nobody") for history in histories for turn in history.turns)
+    assert sum(history.steps for history in histories) > 60
 
 
 class Ladder:

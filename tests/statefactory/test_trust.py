@@ -22,7 +22,7 @@ from statefactory import trust
 from statefactory.benchmark import Pair, Row
 from statefactory.embeddings import open_embedder
 from statefactory.experiments import predictions, scoring
-from statefactory.experiments.curves import Walk, followed
+from statefactory.experiments.own import Walk, distances_of
 from statefactory.experiments.predictions import PredictionExperiment
 from statefactory.extraction import extract, read_trace
 from statefactory.planning.lookahead import Lookahead, Outcome
@@ -187,7 +187,7 @@ def test_episodes_and_walkthroughs_name_the_flags_of_a_step(played: Any) -> None
     assert "unread" in walked.timeline().steps[0].reason
 
 
-def test_what_a_planner_looks_at_and_curves_of_a_readers_world_have_flags() -> None:
+def test_what_a_planner_looks_at_and_rewards_in_a_readers_world_have_flags() -> None:
     row = paraphrased(PAIRS[0].positive)
 
     class Told:
@@ -200,9 +200,10 @@ def test_what_a_planner_looks_at_and_curves_of_a_readers_world_have_flags() -> N
         Steps(row.goal_description), method.start(row.goal_description), row.actions[:1]
     )
     assert UNREAD in candidate.flags
-    walked = Walk([(step.action, step.observation, step.reward.shaped) for step in row.trajectory])
-    curves = followed({"rules": method, "time": Monotonic()}, row.goal_description, [walked])
-    assert curves.distances("rules", "measured").set_index("method")["note"].tolist() == ["flagged 100 %", ""]
+    walked = Walk("", [(step.action, step.observation, step.reward.shaped) for step in row.trajectory])
+    pairs = [(row.goal_description, [walked])]
+    told = distances_of(pairs, {"rules": method, "time": Monotonic()}, "rules", "measured")
+    assert told.set_index("method")["note"].tolist() == ["flagged 100 %", ""]
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from agents.experiments.acting import Acting
 from agents.experiments.acting_worlds import ACTING
 from lab.machine.paths import official_data
 from worlds import Step, World
@@ -83,3 +84,24 @@ def test_what_is_wrong_with_one_is_told_task_by_task() -> None:
         Opening().validate(0)
     with pytest.raises(ValueError, match="no task has a known solution"):
         type("Unsolved", (Opening,), {"solution": Benchmark.solution})().validate()
+
+
+def test_a_world_that_is_begun_is_at_its_task_and_shows_its_last_answer() -> None:
+    first, second = Opening().begun("door-1"), Opening().begun("door-2")
+    assert first.world is not second.world and (first.now.score, second.now.score) == (1, 0)
+    assert second.step("open").text == "Open."
+    assert second.view() == {"text": "Open.", "actions": [], "score": 1.0} and second.task == Door("door-2")
+    with pytest.raises(LookupError, match="there is no task 'door-9'"):
+        Opening().begun("door-9")
+
+
+def test_an_agent_acts_in_a_benchmarks_world_that_says_its_actions_in_words() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Knocking(Opening, Acting):
+        method: ClassVar[str] = "knocking"
+
+    with pytest.raises(TypeError, match="Knocking: inherit from a worlds.Benchmark and give it `tools`"):
+        Knocking().environment("door-0")
+    environment = type("Told", (Knocking,), {"tools": "knock, open"})().environment("door-0")
+    assert (environment.name, environment.tools) == ("Doors", "knock, open")
+    assert environment.begin() == "Task: Open the door.\n\nIt is shut." and environment.act("open").text == "Open."

@@ -12,7 +12,18 @@ import pytest
 import worlds
 from lab.machine.paths import ROOT
 
-NAMES = {"Benchmark", "EpisodeOver", "Expert", "ListingWorld", "NoSolution", "Step", "Task", "World", "WorldDied"}
+NAMES = {
+    "Benchmark",
+    "EpisodeOver",
+    "Expert",
+    "ListingWorld",
+    "NoSolution",
+    "PlainTask",
+    "Step",
+    "Task",
+    "World",
+    "WorldDied",
+}
 
 
 def test_the_package_lists_the_protocol_and_what_belongs_to_it() -> None:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import pytest
 
+from agents.prompts import react_prompt, written
 from asking import ASK, CHECK, SHELVES, BoxFields, Placing, place
 from lab.machine.paths import ROOT
 from lab.models import judges
@@ -94,6 +95,17 @@ def test_the_noise_of_a_choice_is_another_option_and_one_option_leaves_none() ->
     assert drawn == {"b", "c"}
     alone = noisy.ask(doors, doors=["a"])
     assert (alone.value.choice, alone.call.path) == ("a", "rules")
+
+
+def test_the_noise_of_an_answer_in_free_text_is_another_option_that_the_prompt_lists() -> None:
+    walking = react_prompt("tests-noisy-walk")
+    rule(walking)(lambda seen: written("Left is right.", "left"))
+    noisy, asked = connect("rules@0"), {"tools": "left; right; back", "task": "Walk.", "turns": []}
+    listed = {"view": "It is dark. Valid actions: left; right; back"}
+    drawn = {noisy.ask(walking, sample=sample, **asked, **listed).value.text for sample in range(40)}
+    assert drawn == {f"Thought: Left is right.\nAction: {action}" for action in ("right", "back")}
+    with pytest.raises(LookupError, match="tests-noisy-walk goes wrong"):
+        noisy.ask(walking, **asked, view="It is dark.")
 
 
 def test_a_missing_rule_or_noise_says_how_to_register_one_and_a_second_is_refused(prompt: Prompt) -> None:

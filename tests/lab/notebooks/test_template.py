@@ -19,8 +19,6 @@ LONG = (
     "ablate",
     "claims",
     "networks",
-    "your_own_benchmark",
-    "your_own_methods",
 )
 
 
@@ -65,6 +63,8 @@ def table(columns: int, rows: int, folded: bool = False) -> NotebookNode:
         (page(height=640), ""),
         (page(new_markdown_cell(f"<details>{'word ' * 401}</details>")), ""),
         (page(new_code_cell("\n".join("f()" for _ in range(13)))), "has 13 lines of code"),
+        (page(new_code_cell("\n".join("f()" for _ in range(25)), metadata={"tags": ["yours"]})), ""),
+        (page(new_code_cell("\n".join("f()" for _ in range(26)), metadata={"tags": ["yours-too"]})), "has 26 lines"),
         (page(table(6, 12)), ""),
         (page(table(7, 2)), "a table has 7 columns and 2 rows"),
         (page(table(2, 13)), "a table has 2 columns and 13 rows"),

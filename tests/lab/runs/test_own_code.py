@@ -12,6 +12,7 @@ import pytest
 from asking import Asking
 from lab.models import rules
 from lab.runs.manifest import own_code
+from lab.runs.study import Condition, Metric, Study
 
 MINE = """
 from dataclasses import dataclass
@@ -82,6 +83,14 @@ def test_an_edit_of_what_the_experiment_uses_is_another_run(imported, old: str, 
         setup = imported(text, number).Climbing()
         codes.append(setup.parameters()["own_code"])
     assert codes[0] == codes[1] and (codes[0] != codes[2]) == another
+
+
+def test_an_edit_of_what_a_study_plays_is_another_run(imported) -> None:  # noqa: ANN001
+    inputs = []
+    for number, text in enumerate((MINE, MINE, MINE.replace("TOP = 3", "TOP = 4"))):
+        walk = Condition("walk", {"stairs": imported(text, number).Climbing})
+        inputs.append(Study("own", ("stairs",), (walk,), (Metric("height"),)).trial().inputs())
+    assert inputs[0] == inputs[1] != inputs[2] and [*inputs[0]] == ["stairs/walk/own_code"]
 
 
 def test_the_suites_own_experiments_have_no_own_code() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,13 @@ from lab.runs.experiment import BadSetting
 from procllm import domains, play
 from procllm.conditions import HUMAN, LLM, NONE, PLACEBO
 from procllm.domains import NAMES, Domain, domain, register
-from procllm.domains.own import in_one_go
+from procllm.domains.own import in_advance, in_one_go
+from procllm.experiments.episodes import _text_of
 from procllm.network import BadNetwork, write
 from procllm.studies.conditions import of_own
 from standins.procllm import agent
+from worlds.base import PlainTask, Step, World
+from worlds.benchmark import Benchmark
 
 
 @pytest.mark.parametrize(("answer", "solved"), [(sum, True), (len, False)])
@@ -110,3 +113,52 @@ def test_a_domain_that_cannot_be_used_is_refused_when_a_study_is_declared(monkey
         of_own("own", replace(word, human="{}"))
     with pytest.raises(ValueError, match="No domain 'wrod'; choose one of travel, recipes, blocks, units, word"):
         domain("wrod")
+
+
+class Stairs(World):
+    """`up` climbs a stair; the task says how many there are."""
+
+    def tasks(self, split: str) -> list[PlainTask]:
+        return [PlainTask(f"stairs-{count}", f"Climb {count} stairs.", count) for count in (2, 3, 4)]
+
+    def reset(self, task: Any) -> Step:
+        self.left = task.about
+        return Step(f"{self.left} stairs are left.")
+
+    def step(self, action: str) -> Step:
+        assert self.left, "nothing is done after the end"
+        self.left -= action == "up"
+        return Step(f"{self.left} stairs are left.", float(not self.left), not self.left)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Climbs(Benchmark):
+    benchmark = "climbs"
+    steep: bool = False
+
+    def opened(self) -> Stairs:
+        return Stairs()
+
+
+@pytest.mark.parametrize(("more", "reason"), [(0, ""), (3, ""), (-1, "the plan ends with a score of 0.00: 1 stairs")])
+def test_a_plan_that_is_written_in_advance_is_played_by_the_world_until_it_ends(
+    more: int, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(domains, "registered", {})
+
+    def plan(request: str) -> str:
+        return "\n\n".join(["up "] * (int(request.split()[0]) + more))
+
+    climbs = in_advance(Climbs(), "Stairs are climbed by: up.", lambda task: Climbs().begun(task).now.text, plan)
+    instances = climbs.instances(2, 0)
+    assert [each.request for each in instances] == ["2 stairs are left.", "3 stairs are left."]
+    for instance in instances:
+        assert climbs.check(instance, plan(instance.request)).reason.startswith(reason)
+        assert play(climbs, instance, climbs.network, connected("rules"), horizon=20).success == (not reason)
+
+
+def test_another_world_or_another_setting_of_it_is_another_run() -> None:
+    def inputs(of: Benchmark) -> Any:
+        return _text_of(in_advance(of, "Stairs.", str, str))
+
+    assert inputs(Climbs()) == inputs(Climbs()) != inputs(Climbs(steep=True))
