@@ -38,6 +38,7 @@ LIST = Path(__file__).with_name("manifests.json")
 GROUP = "lab.datasets"
 FETCHED = ".fetched.json"  # next to the folders: inside one, it would change the keys of caches built from the dataset
 REJECTED = "raw.rejected"  # in a dataset's folder: the last download that failed its check
+KINDS = ("auto", "official", "synthetic")  # values of `data`
 MOST_FAULTS = 3  # listed in a message
 UNREADABLE = (OSError, EOFError, zlib.error)  # raised for a truncated or changed gzip file
 # What parsers raise for an error page or half a file.
@@ -277,6 +278,13 @@ def fetch(name: str, report: Report) -> Path:
     return accept(name) if name in known() else dataset.folder
 
 
+def check_kind(data: str) -> str:
+    """Returns a value of `data` as it is. Raises ValueError for one that is none of KINDS."""
+    if data not in KINDS:
+        raise ValueError(f"data={data!r}; choose one of {', '.join(map(repr, KINDS))}{hint(str(data), KINDS)}")
+    return data
+
+
 def choose_data(data: str, present: bool, what: str) -> str:
     """Resolve a notebook's `data` parameter to "official" or "synthetic".
 
@@ -284,10 +292,7 @@ def choose_data(data: str, present: bool, what: str) -> str:
     Raises DamagedData if the dataset is incomplete or damaged, unless data="synthetic".
     Raises MissingData for data="official" if the dataset is absent, ValueError for another value.
     """
-    kinds = ("auto", "official", "synthetic")
-    if data not in kinds:
-        raise ValueError(f"data={data!r}; choose one of {', '.join(map(repr, kinds))}{hint(str(data), kinds)}")
-    if data != "synthetic":
+    if check_kind(data) != "synthetic":
         check(what)
     if data == "official" and not present:
         raise MissingData(

@@ -8,7 +8,8 @@ A text is an engine if its default is an offline engine (rules, replay:RUN, loca
     engine: str = "rules"  # who answers the prompts
 papermill can read such a cell, except for lines with a second equals sign: there engines' options need a colon.
 Values are validated before a kernel starts if the parameter's name shows its kind: engines, recordings, judges, and the
-lists in CLOSED, whose choices are those of the default and those quoted in the help.
+lists in CLOSED, whose choices are those of the default and those quoted in the help. So is a text if its help begins "one of":
+    domain: str = "units"  # one of "travel", "recipes", "blocks"
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 # Parameter -> engine string for an element of its list.
 NAMED = {"recordings": "replay:{}", "judges": "rules?judge={}", "checked": "rules?judge={}"}
 CLOSED = ("benchmarks", "datasets", "lengths", "samples", "worlds")
+ONE_OF = "one of "  # how the help of a text begins that has no other values than its default and those quoted
 TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 QUOTED = re.compile('"([^"]+)"')
 QUOTES = ' (in braces or brackets, a text with ? or : wants "quotes")'
@@ -174,11 +176,12 @@ def parse(text: str, parameter: Parameter) -> Any:
 
 
 def check_choices(parameter: Parameter, value: Any) -> None:
-    """Raises NotebookError for an element that is not among the choices of a parameter in CLOSED."""
-    if parameter.name not in CLOSED or not parameter.default:
+    """Raises NotebookError for a text, or an element of a list in CLOSED, that is not among the choices."""
+    text = parameter.help.startswith(ONE_OF)
+    if not text and (parameter.name not in CLOSED or not parameter.default):
         return
-    known = [*parameter.default, *QUOTED.findall(parameter.help)]
-    for element in value or ():
+    known = [*([parameter.default] if text else parameter.default), *QUOTED.findall(parameter.help)]
+    for element in [value] if text else value or ():
         if element not in known:
             alike = hint(str(element), map(str, known))
             choices = ", ".join(map(str, known))

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from lab.machine.printing import hint
 from procllm.files import paths
 from procllm.network import Network, read
 
@@ -112,8 +113,9 @@ def domain(name: str) -> Domain:
     if name in registered:
         return registered[name]
     if name not in NAMES:
+        known = (*NAMES, *registered)
         raise ValueError(
-            f"No domain {name!r}; choose one of {', '.join((*NAMES, *registered))}, or give one of your own as "
-            "Episodes(own=...) (docs/task-networks.md)"
+            f"No domain {name!r}{hint(name, known) or ';'} choose one of {', '.join(known)}, or give one of "
+            "your own as Episodes(own=...) (docs/task-networks.md)"
         )
     return import_module(f"procllm.domains.{name}").DOMAIN

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar
 
+from lab.machine.datasets import check_kind
 from lab.machine.faults import Unavailable
 from lab.machine.files import canonical, key_of
 from lab.models.backbone import Ledger
@@ -76,13 +77,14 @@ class Episodes(Experiment):
     def decided(self) -> Episodes:
         """The settings with `data` decided.
 
-        Raises BadSetting for a horizon below 1 or attempts outside 1 to horizon.
+        Raises BadSetting for a horizon below 1 or attempts outside 1 to horizon, ValueError for another value of `data`.
         """
         if self.horizon < 1:
             raise BadSetting(f"horizon={self.horizon} must be at least 1")
         if not 1 <= self.attempts <= self.horizon:
             raise BadSetting(f"attempts={self.attempts}: from 1 to the horizon, {self.horizon}")
         if self.domain != TRAVEL:
+            check_kind(self.data)
             return replace(self, data="synthetic")
         from worlds.travelplanner import load
 

@@ -111,6 +111,11 @@ def test_a_value_that_two_notebooks_read_as_two_types_is_refused(tmp_path: Path)
             "lengths got 'shrt'; did you mean 'short'",
         ),
         ("samples: list = [0, 2, 6]  # faulty pages", "[0, 3]", "parameter samples got 3; choose from 0, 2, 6"),
+        (
+            'domain: str = "units"  # one of "travel", "blocks"',
+            "trvel",
+            "parameter domain got 'trvel'; did you mean 'travel'\\? choose from units, travel, blocks",
+        ),
         ('judges: list = ["GPT-5.2"]  # published ones', "[GPT-5.2, GPT-9]", "no judge 'GPT-9'"),
         ("recordings: list = []  # to replay", "[none-such]", "engine 'replay:none-such' cannot answer"),
     ],
