@@ -1,4 +1,5 @@
-"""Widgets for the notebooks of `4_explore/`: controls, buttons, panels of claims and ablations. It knows no paper.
+"""Widgets for the notebooks of `4_explore/`: controls, buttons, comparisons, panels of claims and ablations.
 
-The panels on rewards and on task networks are in `statefactory.explore` and `procllm.explore`.
+
+It knows no paper. The panels on rewards and on task networks are in `statefactory.explore` and `procllm.explore`.
 """

@@ -13,6 +13,8 @@ from typing import Any
 
 from ipywidgets import HTML, Dropdown, FloatSlider, IntText, VBox
 
+from lab.explore.claims import Row
+from lab.explore.comparison import Comparison, measured
 from lab.explore.controls import (
     STYLE,
     WIDE,
@@ -23,6 +25,7 @@ from lab.explore.controls import (
     at_most_every,
     engine_box,
     escaped,
+    folded,
     misjudging,
     offered,
     on_change,
@@ -32,22 +35,23 @@ from lab.explore.controls import (
 )
 from lab.machine.files import canonical
 from lab.machine.printing import hint
+from lab.models import engines as engine_strings
 from lab.models.connect import connected
 from lab.models.judges import Errors
-from lab.results import display
 from lab.runs import playable
 from lab.runs.collecting import collect, manifest_of
 from lab.runs.forecast import Estimate, forecast, played
 from lab.runs.manifest import Manifest
 from lab.runs.playable import OnStep, Playable
-from lab.runs.showing import MOST_FLIPPED, RunComparison, compare
+from lab.runs.showing import RunComparison, compare
 from lab.viewer.timeline import SideBySide, Timeline, side_by_side
 from lab.viewer.transcripts import Transcript
 
 PAUSE = 0.3  # seconds between two updates of an episode that is being played
 HASH = 6  # characters at the end of a run's name, the beginning of its hash
 SURROUNDINGS = ("commit", "packages", "code", "address")  # entries of a run's manifest that are no settings
-BESIDE = ("the full loop, else the same", "all as it is by default")
+ALIKE = "no setting differs"
+BESIDE = ("the full loop", "all as it is by default")
 
 
 def watched(setup: Playable, task: str, seen: OnStep = lambda timeline: None) -> Timeline:
@@ -64,22 +68,40 @@ def beside(setup: Playable, other: Playable) -> RunComparison:
 
 
 def difference(compared: RunComparison) -> str:
-    """A comparison of two runs as HTML: the settings that differ, the paired difference, the tasks that flipped.
+    """A comparison of two runs as HTML: the settings that differ, and the paired difference.
 
     It omits the runs' names, which change with the code.
     """
-    pairs = ((name, *pair) for name, pair in compared.settings.items() if name not in SURROUNDINGS)
-    settings = [f"{name}: first {canonical(first)}, second {canonical(second)}" for name, first, second in pairs]
-    lines = [*(settings or ["no setting differs: this is the full loop itself"]), ""]
-    text = "\n".join([*lines, *compared.lines()])
-    flipped = compared.flipped.drop(columns="part").head(MOST_FLIPPED)
-    table = f"<p><b>Tasks that flipped</b></p>{display.shown(flipped)._repr_html_()}" if len(flipped) else ""
-    return f'<pre style="white-space:pre-wrap">{escaped(text)}</pre>{table}'
+    settings = [
+        f"{name}: first {canonical(first)}, second {canonical(second)}"
+        for name, (first, second) in differing(compared).items()
+    ]
+    text = "\n".join([*(settings or [f"{ALIKE}: this is the full loop itself"]), "", *compared.lines()])
+    return f'<pre style="white-space:pre-wrap">{escaped(text)}</pre>'
 
 
-def both(compared: RunComparison) -> SideBySide:
-    """Both episodes of the first task that flipped; runs' names are without their hash, which changes with the code."""
-    timelines = compared.side_by_side().timelines
+def differing(compared: RunComparison) -> dict[str, tuple[Any, Any]]:
+    """The settings that differ, by name, in the first and the second run."""
+    return {name: pair for name, pair in compared.settings.items() if name not in SURROUNDINGS}
+
+
+def as_row(compared: RunComparison, other: str, what: tuple[str, str], data: str) -> Row:
+    """Two runs compared, for the forest plot: what the first has set otherwise, and its difference to the second.
+
+    other: what the second run is. what: agent and benchmark.
+    """
+    settings = [f"{name.rpartition('.')[2]} = {canonical(first)}" for name, (first, _) in differing(compared).items()]
+    says, engine = ", ".join(settings) or ALIKE, compared.first.manifest.engine
+    sides = ("as it was set", other)
+    return measured(says, sides, compared.parts[0].result, engine, data, what, f"of {compared.metric}")
+
+
+def both(compared: RunComparison, task: str = "") -> SideBySide:
+    """Both episodes of a task, by default of the first that flipped.
+
+    Runs' names are without their hash, which changes with the code.
+    """
+    timelines = compared.side_by_side(task).timelines
     return side_by_side(
         *(
             replace(timeline, about={**timeline.about, "run": timeline.about["run"][: -HASH - 1]})
@@ -133,8 +155,11 @@ class Ablation(Panel):
         self.switches, self.operators = VBox(), VBox()
         self.groups: dict[str, Group[Any]] = {}
         self.others: dict[str, Any] = {}
-        self.episode, self.comparison = HTML(), styled()
+        self.episode, self.summary = HTML(), styled()
+        self.comparison = Comparison(lambda task: both(self.compared, task))  # type: ignore[arg-type]  # of a batch
         self._choose((agent, benchmark), task, changed or {})
+        if engines:  # with the operators that ask, as it is set up
+            engine_strings.routed(engine, engines, self.setup().operators(), self.base.method)
         self.what.value = agent, benchmark
         self.play = Action(
             "Play one episode",
@@ -145,14 +170,15 @@ class Ablation(Panel):
         )
         self.batch = Action(
             "Play the batch beside the full loop", self.play_batch, self._price_of_batch,
-            lambda: (self.setup(), self.full()), [self.comparison],
+            lambda: (self.setup(), self.full()), [self.summary, self.comparison],
         )  # fmt: skip
         rates = VBox([HTML("<b>Validate errs (with rules)</b>"), self.certify, self.reject])
         tasks = VBox([HTML("<b>What is played</b>"), self.what, self.task, self.limit, self.beside])
         answering = VBox([HTML("<b>Who answers</b>"), self.engine, self.operators])
         super().__init__(
-            [row(tasks, self.switches), row(answering, rates), self.play, self.batch, self.comparison, self.episode]
-        )
+            [row(tasks, self.switches), row(answering, rates), self.play, self.batch, self.summary, self.comparison,
+             self.episode]
+        )  # fmt: skip
         self.what.observe(self._switch, "value")
         on_change((self.task, self.limit, self.engine, self.certify, self.reject, self.beside), self._changed)
 
@@ -175,16 +201,36 @@ class Ablation(Panel):
     def play_batch(self) -> None:
         """Play the batch and the experiment to compare with, and display the difference."""
         sides = f"{self.what.label}. First: as the controls stood; second: {self.beside.value}."
-        self.compared = beside(self.setup(), self.full())
+        setup = self.setup().resolved()
+        self.compared = beside(setup, self.full())
         self.told = f"<p>{escaped(sides)}</p>{difference(self.compared)}"
         first, second = (run.folder.name[-HASH:] for run in (self.compared.first, self.compared.second))
         command = f"python -m lab show {first} --beside {second}"
-        self.comparison.value = f"{self.told}<p><small>Kept as runs: <code>{escaped(command)}</code></small></p>"
+        self.summary.value = f"{self.told}<p><small>Kept as runs: <code>{escaped(command)}</code></small></p>"
+        played = as_row(self.compared, self.beside.value, self.what.value, setup.data)
+        pairs = self.compared.parts[0].pairs
+        scores = {first.of: (first.value, second.value) for first, second in pairs}
+        why = {first.of: "; ".join(filter(None, dict.fromkeys(score.why for score in (first, second))))
+               for first, second in pairs}  # fmt: skip
+        self.comparison.add(played, scores, "setting", why)
         self.batch.made()
+
+    def without(self, *mechanisms: str) -> None:
+        """Play a batch with each of these switches off alone; the last one stays off. Raises KeyError for another."""
+        switches = {name: box for group in self.groups.values() for name, box in group.controls.items()}
+        for name in mechanisms:
+            before, switches[name].value = switches[name].value, False
+            self.play_batch()
+            switches[name].value = before if name != mechanisms[-1] else False
+
+    def answer(self) -> str:
+        """A sentence a batch: its difference to the full loop, with n and who answered."""
+        return self.comparison.answer()
 
     def page(self) -> str:
         """The comparison and the episode."""
-        return self.told + self.episode.value
+        shown = f"The episode of {self.timeline.title}, as it was set" if self.timeline else ""
+        return self.told + self.comparison.page() + (folded(shown, self.episode.value) if shown else "")
 
     def _choose(self, what: tuple[str, str], task: str = "", changed: Mapping[str, Any] = MappingProxyType({})) -> None:
         """Set up the controls of an agent on a benchmark; an error changes nothing.
@@ -195,7 +241,9 @@ class Ablation(Panel):
         base = kind(**self.first)
         tasks = list(base.decided().tasks())
         if task and task not in tasks:
-            raise ValueError(f"{what[0]} on {what[1]} has no task {task!r}; it has {tasks[0]} to {tasks[-1]}")
+            raise ValueError(
+                f"{' on '.join(what)} has no task {task!r}{hint(task, tasks) or ';'} it has {tasks[0]} to {tasks[-1]}"
+            )
         groups = {name: Group(name, value) for name, value in base.mechanisms.items()}
         known = [name for group in groups.values() for name in group.controls]
         for name in changed.keys() - {*known}:

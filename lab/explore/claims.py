@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lab.machine.faults import MissingData, Unavailable
 from lab.machine.files import canonical
 from lab.machine.paths import recordings_folder
+from lab.machine.printing import hint
 from lab.machine.reading import MANIFEST, read_json
 from lab.models import engines
 from lab.models.connect import connected
@@ -45,6 +46,7 @@ NOTEBOOK, STEPS = "4_explore/claims", "4_explore/first_steps"  # notebook and ta
 NUMBERS = ("here", "low", "high", "published", "null")
 OF_A_STEP = ("step", "operator", "verdict", "hash")
 SAME, APART = "every step is the same", "the two methods have no step in common"
+MOST_NAMED = 8  # values that an error lists
 Row = Mapping[str, Any]
 
 
@@ -68,10 +70,20 @@ def rows(judged: Iterable[PaperFindings]) -> list[Row]:
     model", or "NOT RUN".
     """
     unscaled = [_row(paper.paper.paper, finding) for paper in judged for finding in paper.findings]
-    scales = {kind: _scale([row for row in unscaled if row["kind"] == kind]) for kind in (POINTS, PERCENT, SHARE)}
-    scaled = [{**row, "scale": scales.get(row["kind"]) or _scale([row])} for row in unscaled]
     order = [POINTS, PERCENT, SHARE, NUMBER, FACT]
-    return sorted(scaled, key=lambda row: (order.index(row["kind"]), row["verdict"] == NOT_RUN))
+    return sorted(scaled(unscaled), key=lambda row: (order.index(row["kind"]), row["verdict"] == NOT_RUN))
+
+
+def scaled(made: Sequence[Row]) -> list[Row]:
+    """Rows with the `scale` that those of one kind share."""
+    shared = {kind: _scale([row for row in made if row["kind"] == kind]) for kind in (POINTS, PERCENT, SHARE)}
+    return [{**row, "scale": shared.get(row["kind"]) or _scale([row])} for row in made]
+
+
+def numbered(numbers: Sequence[float | None], **fields: Any) -> Row:
+    """A row with its numbers in the order of NUMBERS, NaN as None."""
+    stated = zip(NUMBERS, numbers, strict=True)
+    return fields | {name: None if value is None or math.isnan(value) else float(value) for name, value in stated}
 
 
 def choices(of: Sequence[Row]) -> dict[str, list[str]]:
@@ -85,10 +97,11 @@ def chosen(of: Sequence[Row], **wanted: str) -> list[Row]:
     Raises ValueError for a value that no claim has.
     """
     for name, value in wanted.items():
-        if value != ALL and value not in (known := [*dict.fromkeys(str(row[name]) for row in of)]):
-            raise ValueError(
-                f"{name}={value!r}: no claim has it; choose {ALL} or one of: {', '.join(filter(None, known))}"
-            )
+        known = [*filter(None, dict.fromkeys(str(row[name]) for row in of))]
+        if value != ALL and value not in known:
+            others = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+            near = hint(value, known) or f"; choose {ALL} or one of: {', '.join(known[:MOST_NAMED])}{others}"
+            raise ValueError(f"{name}={value!r}: no claim has it{near}")
     return [row for row in of if all(value in (ALL, row[name]) for name, value in wanted.items())]
 
 
@@ -111,6 +124,12 @@ def flips(first: Scores, second: Scores) -> list[Flip]:
     shared = [Flip(task, value, second.values[task]) for task, value in first.values.items() if task in second.values]
     return sorted((flip for flip in shared if flip.first != flip.second),
                   key=lambda flip: (-abs(flip.first - flip.second), flip.task))  # fmt: skip
+
+
+def counted(row: Row, flips: Sequence[Flip]) -> str:
+    """How many of a row's tasks each side scores higher, in words."""
+    up = sum(flip.first > flip.second for flip in flips)
+    return f"Of {row['n']} tasks the first scores higher on {up}, the second on {len(flips) - up}"
 
 
 def episodes(first: Scores, second: Scores, flip: Flip) -> SideBySide:
@@ -187,6 +206,17 @@ def known_steps(stored: Stored) -> dict[str, dict[str, str]]:
     return steps
 
 
+def first_difference(lines: Iterable[Row]) -> Row | None:
+    """The first row of an outline in which two episodes differ; None where every step is the same."""
+    return next((row for row in lines if not row["same"]), None)
+
+
+def first_step(both: SideBySide) -> str:
+    """The first step at which two episodes differ, in words."""
+    first = first_difference(outline(both))
+    return in_words(first) if first else SAME
+
+
 def in_words(row: Row) -> str:
     """A first differing step as text, such as "2 realize ✓ 3fa1c2 | 2 realize ✗ 9b0d11 (action)"."""
     ends = []
@@ -211,26 +241,23 @@ def _steps_of(claim: str, judged: Sequence[PaperFindings], stored: Stored) -> It
         yield common | {"task": "", "why": APART}
         return
     for task, lines in outlines.items():
-        first_difference = next(({**row} for row in lines if not row["same"]), {})
-        first_difference.pop("same", None)
-        yield common | {"task": task, "why": "" if first_difference else SAME} | first_difference
+        differing = {name: value for name, value in (first_difference(lines) or {}).items() if name != "same"}
+        yield common | {"task": task, "why": "" if differing else SAME} | differing
 
 
 def _row(paper: str, finding: Finding) -> Row:
     claim = finding.claim
     here = finding.here if isinstance(finding.here, Interval) else (_number(finding.here), None, None)
     null = finding.null[1].value if finding.null else None
-    values = dict(zip(NUMBERS, (*here, _number(finding.paper), null), strict=True))
-    numbers = {name: None if value is None or math.isnan(value) else float(value) for name, value in values.items()}
-    return {
-        "paper": paper, "claim": claim.id, "item": claim.item, "says": claim.says, "notebook": claim.notebook,
-        "kind": _kind(finding, [value for value in numbers.values() if value is not None]), **numbers,
-        "null_model": finding.null[0] if finding.null else "", "n": finding.n, "data": finding.data,
-        "who": dots.who(finding.model), "verdict": finding.verdict.word,
-        "answered": NOT_RUN if finding.verdict.word == NOT_RUN else finding.model or NO_MODEL,
-        "here_text": scoreboard.here_text(finding._replace(model="")), "paper_text": scoreboard.paper_text(finding),
-        "sides": [claim.contrast.of, claim.contrast.less] if claim.contrast else [],
-    }  # fmt: skip
+    numbers = (*here, _number(finding.paper), null)
+    return numbered(
+        numbers, paper=paper, claim=claim.id, item=claim.item, says=claim.says, notebook=claim.notebook, n=finding.n,
+        kind=_kind(finding, [value for value in numbers if value is not None and not math.isnan(value)]),
+        null_model=finding.null[0] if finding.null else "", data=finding.data, who=dots.who(finding.model),
+        answered=NOT_RUN if finding.verdict.word == NOT_RUN else finding.model or NO_MODEL,
+        here_text=scoreboard.here_text(finding._replace(model="")), paper_text=scoreboard.paper_text(finding),
+        verdict=finding.verdict.word, sides=[claim.contrast.of, claim.contrast.less] if claim.contrast else [],
+    )  # fmt: skip
 
 
 def _kind(finding: Finding, numbers: Sequence[float]) -> str:

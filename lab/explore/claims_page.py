@@ -35,16 +35,18 @@ def in_the_book(notebook: str) -> str:
     return f"notebooks/{notebook}.html" if notebook else ""
 
 
-def table(of: Sequence[Row], link: Link = in_the_book) -> str:
-    """Claims with their forest plot as HTML, grouped by the kind of their numbers."""
+def table(of: Sequence[Row], link: Link = in_the_book, called: str = "claim") -> str:
+    """Rows with their forest plot as HTML, grouped by the kind of their numbers. called: what a row is."""
     groups = [
         (kind, _axis(rows[0]), [(row, plot(row), link(row["notebook"])) for row in rows])
         for kind, rows in ((kind, [*rows]) for kind, rows in groupby(of, lambda row: row["kind"]))
     ]
     answered = {row["who"] for row in of if row["here"] is not None}
     legend = [(who, _image(14, [_dot(7, _hex(who))])) for who in dots.WHO if who in answered]
-    legend += [(dots.PAPER, _image(14, [_diamond(7)])), (dots.NULL, _image(14, [_tick(7)]))]
-    return pages.macro("claims.html", "table", groups, legend, WIDTH)
+    legend += [(dots.PAPER, _image(14, [_diamond(7)]))] * any(row["published"] is not None for row in of)
+    legend += [(dots.NULL, _image(14, [_tick(7)]))] * any(row["null"] is not None for row in of)
+    judged = any(row["verdict"] for row in of)
+    return pages.macro("claims.html", "table", groups, legend, WIDTH, called, judged)
 
 
 def plot(row: Row) -> str:
@@ -86,10 +88,9 @@ def _image(width: int, parts: Sequence[str]) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(drawing.encode()).decode()}"
 
 
-def flipped(row: Row, shared: int, flips: Sequence[Flip], steps: dict[str, str]) -> str:
-    """The tasks of a claim that the two conditions scored differently, as HTML. steps: of `claims.known_steps`."""
-    up = sum(flip.first > flip.second for flip in flips)
-    summary = f"Of {shared} tasks the first scores higher on {up}, the second on {len(flips) - up}."
+def flipped(row: Row, flips: Sequence[Flip], steps: dict[str, str]) -> str:
+    """The tasks of a row that its two conditions scored differently, as HTML. steps: of `claims.known_steps`."""
+    summary = f"{claims.counted(row, flips)}."
     rows = [(flip, steps.get(flip.task, "")) for flip in flips]
     return pages.macro("claims.html", "flipped", row, " ".join(filter(None, [summary, steps.get("", "")])), rows, MOST)
 
@@ -108,7 +109,7 @@ def page(judged: Sequence[PaperFindings], stored: Stored, link: Link = in_the_bo
     for row in rows:
         if contrast := claims.contrast_of(judged, row["claim"]):
             first, second = claims.pair(contrast, stored)
-            bodies.append(flipped(row, row["n"], claims.flips(first, second), steps.get(row["claim"], {})))
+            bodies.append(flipped(row, claims.flips(first, second), steps.get(row["claim"], {})))
     data = json.dumps(rows, sort_keys=True).replace("<", "\\u003c")  # so that no text can end the script element
     script = (pages.TEMPLATES / "claims.js").read_text(encoding="utf-8")
     body = f'<style>{STYLE}</style><h1>{TITLE}</h1><div id="controls"></div>{"".join(bodies)}'

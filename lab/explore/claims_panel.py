@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ipywidgets import Dropdown
 
-from lab.explore import claims, claims_page
-from lab.explore.claims import ALL, Flip, NoReplay
-from lab.explore.controls import STYLE, WIDER, Action, Panel, offer, on_change, row, styled
+from lab.explore import claims
+from lab.explore.claims import ALL, Flip, NoReplay, Row
+from lab.explore.comparison import Comparison, forest
+from lab.explore.controls import STYLE, WIDER, Panel, on_change, row
 from lab.notebooks import register
+from lab.results.plots import FEW
 from lab.results.stored import Scores, Stored
-from lab.viewer import pages
 from lab.viewer.timeline import SideBySide
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 SYNTHETIC = "synthetic"  # the only kind of data whose texts may appear in committed outputs
 
@@ -19,7 +27,7 @@ class Claims(Panel):
     """The panel: filters, the claims that match, the flipped tasks of one claim, and both episodes of one task.
 
     paper, claim, answered, data: initial filters, "all" for any. figures: the source of the results, as for
-    `lab.results.stored.Stored`. both: the two episodes that were played last, with all their texts.
+    `lab.results.stored.Stored`. For official data only steps and hashes are displayed; `comparison.both` has the texts.
     Raises ValueError for a value that no claim has, or if no claim has all of them.
     """
 
@@ -35,9 +43,9 @@ class Claims(Panel):
                 f"no claim has paper={paper!r}, claim={claim!r}, answered={answered!r} and data={data!r} at once"
             )
         self.known = claims.known_steps(self.stored)
-        self.both: SideBySide | None = None
         self.sides: tuple[Scores, Scores] | None = None
         self.flips: dict[str, Flip] = {}
+        self.decided: list[tuple[Row, list[Flip]]] = []
         options = claims.choices(self.rows)
         self.paper, self.answered, self.data = (
             Dropdown(options=options[name], value=value, description=label, style=STYLE, layout=WIDER)
@@ -46,39 +54,47 @@ class Claims(Panel):
             )
         )  # fmt: skip
         self.claim = Dropdown(description="claim", style=STYLE, layout=WIDER)
-        self.task = Dropdown(description="flipped task", style=STYLE, layout=WIDER)
-        self.forest, self.flipped, self.episodes = styled(), styled(), styled()
-        self.play = Action(
-            "Play both episodes again",
-            self.replay,
-            self._price,
-            lambda: (self.claim.value, self.task.value),
-            [self.episodes],
-        )
-        super().__init__([row(self.paper, self.claim, self.answered, self.data), self.forest, self.flipped,
-                          row(self.task), self.play, self.episodes])  # fmt: skip
+        self.comparison = Comparison(self._replay, self._price, self._official)
+        super().__init__([row(self.paper, self.claim, self.answered, self.data), self.comparison])
         on_change((self.paper, self.answered, self.data), self._filter)
         on_change([self.claim], self._choose)
-        on_change([self.task], self.play.refresh)
         self._filter()
         self.claim.value = claim
 
-    def replay(self) -> None:
-        """Play both episodes of the flipped task again, from recorded answers, and display where they diverge.
+    def compare_all(self) -> pd.DataFrame:
+        """Find the flipped tasks and first steps of every claim that compares two conditions, from recorded answers.
 
-        For official data only steps and hashes are displayed. Raises NoReplay.
+        Returns a row a claim, as `claims.summary`; `steps` has a row a task.
         """
-        self._price()
-        assert self.sides
-        self.both = claims.episodes(*self.sides, self.flips[self.task.value])
-        texts = self.sides[0].data == SYNTHETIC
-        outline = claims_page.outline(self.task.value, self.both)
-        self.episodes.value = self.both._repr_html_() if texts else pages.fragment(outline)
-        self.play.made()
+        self.decided = [
+            (of, claims.flips(*claims.pair(contrast, self.stored)))
+            for of in self.rows
+            if (contrast := claims.contrast_of(self.judged, of["claim"]))
+        ]
+        self.steps = claims.first_steps(self.judged, self.stored)
+        return claims.summary(self.steps)
+
+    def answer(self) -> str:
+        """A sentence for each claim that flipped tasks decide, after `compare_all`."""
+        medians = claims.summary(self.steps).set_index("claim")["first step, median"].dropna()
+        apart = {claim: f", apart at step {step:g} (median)" for claim, step in medians.items()}
+        return "\n".join(
+            f"{of['says']}: {of['verdict']}, {_up(flips)} of {of['n']} tasks for, "
+            f"{len(flips) - _up(flips)} against{apart.get(of['claim'], '')}"
+            for of, flips in self.decided
+            if flips
+        )
+
+    def figure(self) -> Figure:
+        """The forest plot of the claims that compare two conditions on FEW tasks or more, after `compare_all`."""
+        decided = [(of, flips) for of, flips in self.decided if of["n"] >= FEW]
+        count = sum(len(flips) for _, flips in decided)
+        title = f"{count} of {sum(of['n'] for of, _ in decided)} paired tasks decide {len(decided)} comparisons"
+        return forest([of for of, _ in decided], title)
 
     def page(self) -> str:
         """The claims, the tasks that flipped, and the episodes."""
-        return self.forest.value + self.flipped.value + self.episodes.value
+        return self.comparison.page()
 
     def _filter(self) -> None:
         """After a change of a filter: update the claims to choose from."""
@@ -94,15 +110,21 @@ class Claims(Panel):
         displayed = [
             row for row in self.rows if row["claim"] in (offered if self.claim.value == ALL else {self.claim.value})
         ]
-        self.forest.value = pages.fragment(claims_page.table(displayed, _beside))
+        self.comparison.show(displayed, _beside)
         contrast = claims.contrast_of(self.judged, self.claim.value)
         self.sides = claims.pair(contrast, self.stored) if contrast else None
         self.flips = {flip.task: flip for flip in claims.flips(*self.sides)} if self.sides else {}
         steps = self.known.get(self.claim.value, {})
-        text = claims_page.flipped(displayed[0], displayed[0]["n"], [*self.flips.values()], steps) if self.sides else ""
-        self.flipped.value = pages.fragment(text) if text else ""
-        offer(self.task, [*self.flips])
-        self.play.refresh()
+        self.comparison.choose(displayed[0] if self.sides else None, [*self.flips.values()], steps)
+
+    def _replay(self, task: str) -> SideBySide:
+        """Both episodes of a flipped task, played again from recorded answers. Raises NoReplay."""
+        self._price()
+        assert self.sides
+        return claims.episodes(*self.sides, self.flips[task])
+
+    def _official(self) -> bool:
+        return self.sides is not None and self.sides[0].data != SYNTHETIC
 
     def _price(self) -> str:
         if not self.flips:
@@ -110,6 +132,10 @@ class Claims(Panel):
                 "this claim has no task that flipped" if self.sides else "choose a claim that compares two conditions"
             )
         return "recorded answers, free"
+
+
+def _up(flips: Sequence[Flip]) -> int:
+    return sum(flip.first > flip.second for flip in flips)
 
 
 def _beside(notebook: str) -> str:

@@ -6,7 +6,7 @@ import html
 import inspect
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -63,7 +63,7 @@ class Panel(VBox):
         return b""
 
     def _repr_html_(self) -> str | None:
-        marks = [child.mark.value for child in self.children if isinstance(child, Action)]
+        marks = [action.mark.value for action in actions(self)]
         return "".join([*marks, self.page()]) if self.page() else None
 
     def _repr_png_(self) -> bytes | None:
@@ -152,6 +152,12 @@ class Action(VBox):
             self.press()
 
 
+def actions(widget: Widget) -> Iterator[Action]:
+    """The buttons in a widget, however deep."""
+    for inner in getattr(widget, "children", ()):
+        yield from [inner] if isinstance(inner, Action) else actions(inner)
+
+
 def words(error: BaseException) -> str:
     """The text of an error: its message, with the error class if the message was not written for users."""
     message = str(error).strip()
@@ -167,6 +173,11 @@ def warning(message: str) -> str:
 def escaped(text: str) -> str:
     """Text escaped for HTML, with invisible characters spelt out."""
     return html.escape(visible(text))
+
+
+def folded(title: str, page: str) -> str:
+    """HTML that a click on its title opens."""
+    return f"<details><summary>{escaped(title)}</summary>{page}</details>"
 
 
 def styled() -> HTML:
@@ -189,6 +200,16 @@ def png(draw: Callable[[], Figure]) -> bytes:
         return buffer.getvalue()
     finally:
         plt.close(figure)
+
+
+def save(draw: Callable[[], Figure], stem: str) -> None:
+    """Write a drawing among the figures, as `plots.save`; its figure is closed, so that no cell shows it besides."""
+    import matplotlib.pyplot as plt
+
+    plots.style()
+    figure = draw()
+    plots.save(figure, stem)
+    plt.close(figure)
 
 
 def row(*widgets: Widget) -> HBox:

@@ -123,10 +123,10 @@ def _named(what: str, chosen: Sequence[Finding]) -> str:
     return f"{what}: {sentences or 'none'}."
 
 
-def first_answer(notebook: str) -> list[str]:
-    """The result of the first study in a notebook's committed run, as `Results.answer` words it."""
+def sentences(notebook: str) -> list[str]:
+    """What the committed run of a notebook came to, in the sentences of its studies."""
     report = stored.reported(notebook, stored.COMMITTED)
-    return [*report.answers[:1]] if report else []
+    return [*(report.answers if report else ())]
 
 
 # Pages about more than one table -> function that returns the lines of their answer box.
@@ -135,5 +135,8 @@ OVERVIEWS: Mapping[str, Callable[[], list[str]]] = {
     "0_small_model": lambda: small_model.sentences(register.committed()),
     "0_scoreboard": lambda: found(register.committed()),
     "0_tour": lambda: found(register.committed()),
-    "4_explore/your_own": lambda: first_answer("4_explore/your_own"),
+    "4_explore/ablate": lambda: sentences("4_explore/ablate"),
+    "4_explore/claims": lambda: sentences("4_explore/claims"),
+    "4_explore/networks": lambda: sentences("4_explore/networks"),
+    "4_explore/your_own": lambda: sentences("4_explore/your_own")[:1],
 }

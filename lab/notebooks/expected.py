@@ -94,6 +94,7 @@ class Report:
         self.notebook = notebook
         self.reported = Reported(_known(data, notebook), int(n), tuple(changed(notebook)), {}, {})
         self._scores: list[pd.DataFrame] = []
+        self._said: list[str] = []
         self._keep()
         write_scores(notebook, [])
 
@@ -114,6 +115,10 @@ class Report:
         self.reported = self.reported._replace(values=values, other_data=other_data)
         self._keep()
 
+    def says(self, text: str) -> None:
+        """Keep what a panel came to, a sentence a line, beside the sentences of studies (`Results.answer`)."""
+        self._said += text.splitlines()
+
     def scores(self, results: Results[Any], benchmark: str = "", condition: str = "", role: str = METHOD) -> None:
         """Store the per-task scores of a run, for claims (`lab.runs.experiment.score_lines`)."""
         self._scores.append(score_lines(results, benchmark, condition, role))
@@ -133,7 +138,7 @@ class Report:
         """A row per figure: expected and reported value, state and reason. Collapsed under a line with the counts."""
         import pandas as pd
 
-        self.reported = self.reported._replace(answers=answers())
+        self.reported = self.reported._replace(answers=(*self._said, *answers()))
         self._keep()
         progress.say(self.where(), passing=True)
         verdicts = judge(expectations(), {self.notebook: self.reported})

@@ -65,7 +65,10 @@ def image(notebook: str) -> Image | None:
 
     # A page about more than one table displays the figure with its own name.
     drawings = {item.drawing: item.title for item in _items(notebook)}
-    drawings |= {notebook: "All of it in one figure"} if "/" not in notebook else {}
+    if not _items(notebook):
+        drawings[notebook] = (
+            next(iter(answers.sentences(notebook)), "") if "/" in notebook else "All of it in one figure"
+        )
     for drawing, title in drawings.items():
         if drawing and (path := COMMITTED / f"{drawing}.png").exists():
             return Image(path.read_bytes(), title)

@@ -8,7 +8,8 @@ A text is an engine if its default is an offline engine (rules, replay:RUN, loca
     engine: str = "rules"  # who answers the prompts
 papermill can read such a cell, except for lines with a second equals sign: there engines' options need a colon.
 Values are validated before a kernel starts if the parameter's name shows its kind: engines, recordings, judges, and the
-lists in CLOSED, whose choices are those of the default and those quoted in the help. So is a text if its help begins "one of":
+lists in CLOSED, whose choices are those of the default and those quoted in the help. So are texts whose help begins
+"one of":
     domain: str = "units"  # one of "travel", "recipes", "blocks"
 """
 

@@ -22,7 +22,7 @@ MOST_PARAMETERS, MOST_WORDS, MOST_LINES = 8, 400, 12
 MOST_YOURS = 25  # lines of a cell that a reader writes: a class of four methods, which no two cells can share
 MOST_COLUMNS, MOST_ROWS = 6, 12
 MOST_ANSWER, MOST_HEIGHT, WIDTH = 150, 640, 800  # words of the box; pixels of the key figure, displayed so wide
-FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
+FOLD = re.compile(r"<details( open)?[^>]*>((?:(?!<details\b).)*?)</details>", re.DOTALL)  # with no other in it
 TABLE = re.compile(r"<table.*?</table>", re.DOTALL)
 ROW, CELL, HEAD = re.compile(r"<tr\b"), re.compile(r"<th\b"), re.compile(r"<thead.*?</thead>", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
@@ -63,7 +63,7 @@ def faults(notebook: NotebookNode, name: str) -> Iterator[str]:
 def _first_screen(cell: NotebookNode) -> Iterator[str]:
     """Faults of an answer cell that would push its key figure off the first screen, 900 px at a width of 1,200."""
     for data in (output.get("data", {}) for output in cell.outputs):
-        if (count := len(FOLD.sub("", data.get("text/markdown", "")).split())) > MOST_ANSWER:
+        if (count := len(unfolded(data.get("text/markdown", "")).split())) > MOST_ANSWER:
             yield f"its answer box has {count} words, more than {MOST_ANSWER}"
         if (picture := base64.b64decode(data.get("image/png", ""))) and (height := _height(picture)) > MOST_HEIGHT:
             yield f"its key figure is {height} px high, more than {MOST_HEIGHT}"
@@ -80,12 +80,19 @@ def words(notebook: NotebookNode) -> int:
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     outputs = (output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
     texts += [data["text/markdown"] for data in outputs if "text/markdown" in data]
-    return sum(len(TAG.sub(" ", LINK.sub("]", FOLD.sub("", text))).split()) for text in texts)
+    return sum(len(TAG.sub(" ", LINK.sub("]", unfolded(text))).split()) for text in texts)
 
 
 def tables(notebook: NotebookNode) -> Iterator[tuple[int, int]]:
     """Yield (columns, rows) of each table that is not folded."""
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
-        for table in TABLE.findall(FOLD.sub("", output.get("data", {}).get("text/html", ""))):
+        for table in TABLE.findall(unfolded(output.get("data", {}).get("text/html", ""))):
             heads = HEAD.findall(table)
             yield len(CELL.findall(heads[0])) if heads else 0, len(ROW.findall(HEAD.sub("", table)))
+
+
+def unfolded(text: str) -> str:
+    """A page without what a click has to open."""
+    while (shorter := FOLD.sub(lambda fold: fold[2] if fold[1] else "", text)) != text:
+        text = shorter
+    return text

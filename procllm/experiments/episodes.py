@@ -77,7 +77,7 @@ class Episodes(Experiment):
     def decided(self) -> Episodes:
         """The settings with `data` decided.
 
-        Raises BadSetting for a horizon below 1 or attempts outside 1 to horizon, ValueError for another value of `data`.
+        Raises BadSetting for a horizon below 1 or attempts outside 1 to horizon, ValueError for another `data`.
         """
         if self.horizon < 1:
             raise BadSetting(f"horizon={self.horizon} must be at least 1")

@@ -1,12 +1,14 @@
-"""Edit a task network by hand: its text beside its tree, validated while typing; play it and watch the tree."""
+"""Edit a task network by hand: its text beside its tree, validated while typing; play it, compare it with another."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ipywidgets import HTML, BoundedIntText, Dropdown, HBox, Image, IntSlider, Layout, Textarea, VBox
 
+from lab.explore.comparison import Comparison, measured
 from lab.explore.controls import (
     STYLE,
     Action,
@@ -24,7 +26,8 @@ from lab.explore.controls import (
 from lab.models import engines as engine_strings
 from lab.models.connect import connected
 from lab.models.engines import MODELS
-from lab.viewer.timeline import Timeline
+from lab.results import statistics
+from lab.viewer.timeline import SideBySide, Timeline, side_by_side
 from lab.viewer.transcripts import Transcript
 from procllm import domains, effects
 from procllm.conditions import EXTENDED, HUMAN, NONE, PLACEBO, network_of
@@ -35,6 +38,10 @@ from procllm.network import BadNetwork, Network, read, write
 from procllm.plots import State, state_after, tree
 from procllm.prompts import ACTING, VERIFYING
 from procllm.trajectory import Step, Trajectory, timeline
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 STARTS = (HUMAN, NONE, PLACEBO, EXTENDED)  # networks to begin with
 PROBLEMS = 5  # problems of a domain to choose from
@@ -50,9 +57,9 @@ class Played(NamedTuple):
     timeline: Timeline
 
 
-def problems(domain: str, data: str = "synthetic", seed: int = 0) -> list[Instance]:
+def problems(domain: str, data: str = "synthetic", seed: int = 0, limit: int = PROBLEMS) -> list[Instance]:
     """The first problems of a domain. Raises as `Episodes.instances`, and MissingData."""
-    return list(Episodes(domain=domain, limit=PROBLEMS, data=data, seed=seed).decided().instances().values())
+    return list(Episodes(domain=domain, limit=limit, data=data, seed=seed).decided().instances().values())
 
 
 def checked(domain: str, text: str, engine: str = "rules") -> Network:
@@ -85,13 +92,13 @@ def told(domain: str, network: Network) -> str:
     return f"{tasks} tasks to verify, from {len(network.methods)} methods{unused}{passing}"
 
 
-def price(engine: str, horizon: int) -> str:
-    """The most model calls that an episode can take, as a phrase."""
+def price(engine: str, iterations: int) -> str:
+    """The most model calls that so many iterations can take, as a phrase."""
     answering = engine_strings.routed(engine, {}, OPERATORS, "ProcLLM")
     # A Verify takes two calls: one for the action, one for the verdict.
     models = dict.fromkeys(choice.label for name in OPERATORS if (choice := answering.of(name)).kind in MODELS)
     asked = [operator for operator in (ACTING.operator, VERIFYING.operator) if answering.of(operator).kind in MODELS]
-    return f"at most {len(asked) * horizon} calls of {' and '.join(models)}" if models else "free"
+    return f"at most {len(asked) * iterations} calls of {' and '.join(models)}" if models else "free"
 
 
 class Networks(Panel):
@@ -104,14 +111,20 @@ class Networks(Panel):
         data: str = "synthetic",
         seed: int = 0,
         horizon: int = HORIZON,
+        limit: int = PROBLEMS,
     ) -> None:
-        self.data, self.seed = Episodes(domain=domain, data=data).decided().data, seed
+        domains.domain(domain)  # which says what there is
+        self.data = Episodes(domain=domain, data=data, horizon=horizon).decided().data
+        self.seed, self.limit = seed, limit
         self.played: Played | None = None
         wide = {"style": STYLE, "layout": Layout(width="24em")}
-        self.domain = Dropdown(options=domains.NAMES, value=domain, description="domain", **wide)
+        self.domain = Dropdown(
+            options=(*domains.NAMES, *domains.registered), value=domain, description="domain", **wide
+        )
         self.start = Dropdown(options=STARTS, description="begin with", **wide)
+        self.beside = Dropdown(options=STARTS, value=NONE, description="beside", **wide)
         self.problem = Dropdown(description="problem", **wide)
-        self.horizon = BoundedIntText(horizon, min=1, max=1000, description="iterations", **wide)
+        self.horizon = BoundedIntText(horizon, min=1, max=max(horizon, 1000), description="iterations", **wide)
         self.engine = engine_box("engine", engine)
         self.text = Textarea(layout=Layout(width="auto", height="28em"), continuous_update=True)
         self.said, self.told, self.episode = HTML(), HTML(), HTML()
@@ -121,15 +134,21 @@ class Networks(Panel):
         self.network: Network | None = None
         self._problems, self._missing = list[Instance](), ""
         self.play = Action("Play it", self.play_it, self._price, self._asked, [self.told, self.episode])
+        self.pairs: dict[str, tuple[Played, Played]] = {}  # problem -> both episodes, of the last batch
+        self.batches: dict[tuple[str, ...], dict[str, Any]] = {}  # network, domain and engine -> a row of `table`
+        self.comparison = Comparison(self._both)
+        self.batch = Action("Play all problems beside another network", self.play_batch, self._price_of_batch,
+                            self._asked_of_batch, [self.comparison])  # fmt: skip
         self._begin()
         left = VBox([self.text, self.said], layout=Layout(flex="1 1 26em"))
         right = VBox([self.drawing, self.iteration, self.told], layout=Layout(flex="2 1 36em", min_width="0"))
         super().__init__(
             [row(self.domain, self.start, self.problem, self.horizon, self.engine), self.play,
-             HBox([left, right], layout=Layout(flex_flow="row wrap", grid_gap="4px 20px")), self.episode]
+             HBox([left, right], layout=Layout(flex_flow="row wrap", grid_gap="4px 20px")), self.episode,
+             row(self.beside), self.batch, self.comparison]
         )  # fmt: skip
         on_change((self.domain, self.start), self._begin)
-        on_change((self.problem, self.horizon), self.play.refresh)
+        on_change((self.problem, self.horizon, self.beside), self._refresh)
         on_change((self.text, self.engine), self.check)
         self.iteration.observe(lambda _: self._look(), "value")
 
@@ -147,7 +166,7 @@ class Networks(Panel):
                 self._draw(self.network, State((), ""))
             else:
                 self._look()
-        self.play.refresh()
+        self._refresh()
 
     def play_it(self) -> None:
         """Play the problem and show the tree meanwhile; afterwards the slider shows any iteration."""
@@ -169,6 +188,60 @@ class Networks(Panel):
         if count == before:  # otherwise the slider's change has shown it
             self._look()
 
+    def play_batch(self) -> None:
+        """Play all problems under this network and under another one, and compare them. Raises as `played`."""
+        known, engine = domains.domain(self.domain.value), engine_strings.seeded(self.engine.value.strip(), self.seed)
+        texts = (self.text.value, write(network_of(self.beside.value, known)))
+        edited = texts[0] != write(network_of(self.start.value, known))
+        names = (f"{self.start.value}{', edited' * edited}", self.beside.value)
+        self.pairs = {
+            each.id: tuple(played(known.name, each, text, engine, self.horizon.value) for text in texts)  # type: ignore[misc]
+            for each in self._problems
+        }
+        first, second = (
+            {task: float(pair[side].trajectory.success) for task, pair in self.pairs.items()} for side in (0, 1)
+        )
+        for name, sides in zip(names, zip(*self.pairs.values(), strict=True), strict=True):
+            row_of = _batch(name, [side.trajectory for side in sides], sides[0].network)
+            self.batches[name, known.title, engine] = row_of | {"who answered": engine}
+        says = " − ".join(names)
+        result = statistics.compare(first, second)
+        played_now = measured(says, names, result, engine, self.data, ("ProcLLM", known.title), "of problems solved")
+        scores = {task: (score, second[task]) for task, score in first.items()}
+        self.comparison.add(played_now, scores, "networks", every=True)
+        self.batch.made()
+
+    def compare_all(self) -> None:
+        """Play this network beside each of the others, No-TN last."""
+        others = [name for name in STARTS if name not in (self.start.value, NONE)]
+        for name in [*others, NONE]:
+            self.beside.value = name
+            self.play_batch()
+
+    def table(self) -> pd.DataFrame:
+        """A row a network that was played on all problems: how many it solved, and what that took."""
+        import pandas as pd
+
+        return pd.DataFrame(self.batches.values())
+
+    def answer(self) -> str:
+        """A sentence for each network that was played on all problems."""
+        return "\n".join(
+            f"{name}: {of['solved']} of {of['problems']} problems of {title} solved, "
+            f"{of['iterations, median']:g} iterations by the median ({engine}, {self.data} data)"
+            for (name, title, engine), of in self.batches.items()
+        )
+
+    def figure(self) -> Figure:
+        """The tree after the episode that was played last, as a figure; its title is what came of it."""
+        assert self.played
+        network, trajectory, _ = self.played
+        state, solved = state_after(trajectory.steps), "solved" if trajectory.success else "not solved"
+        title = (
+            f"{trajectory.instance}: {solved}, {len(trajectory.steps)} iterations, {len(trajectory.verified)} verified"
+        )
+        return tree(network, state.verified, state.active, title)
+
     def picture(self) -> bytes:
         """The displayed tree, as PNG."""
         return bytes(self.drawing.value)
@@ -177,7 +250,7 @@ class Networks(Panel):
         """Start again with another domain or another initial network."""
         self._problems, self._missing = list[Instance](), ""
         try:
-            self._problems = problems(self.domain.value, self.data, self.seed)
+            self._problems = problems(self.domain.value, self.data, self.seed, self.limit)
         except Exception as error:  # such as missing data
             self._missing = words(error)
         offer(self.problem, [instance.id for instance in self._problems])
@@ -201,9 +274,34 @@ class Networks(Panel):
         """The values that an episode depends on."""
         return self.domain.value, self.problem.value, self.horizon.value, self.engine.value.strip(), self.network
 
-    def _price(self) -> str:
+    def _both(self, problem: str) -> SideBySide:
+        """The episodes of a problem under the two networks of the last batch."""
+        first, second = self.pairs[problem]
+        return side_by_side(first.timeline, second.timeline)
+
+    def _asked_of_batch(self) -> tuple[object, ...]:
+        """What a batch depends on."""
+        return self.domain.value, self.beside.value, self.horizon.value, self.engine.value.strip(), self.network
+
+    def _refresh(self) -> None:
+        self.play.refresh()
+        self.batch.refresh()
+
+    def _price_of_batch(self) -> str:
+        return self._price(2 * len(self._problems))
+
+    def _price(self, episodes: int = 1) -> str:
         if self._missing:
             raise ValueError(self._missing)
         if self.network is None:
             raise BadNetwork("mend the network first")
-        return price(self.engine.value.strip(), self.horizon.value)
+        return price(self.engine.value.strip(), episodes * self.horizon.value)
+
+
+def _batch(name: str, trajectories: Sequence[Trajectory], network: Network) -> dict[str, Any]:
+    """A row of `Networks.table`."""
+    return {
+        "network": name, "problems": len(trajectories), "solved": sum(each.success for each in trajectories),
+        "iterations, median": median(len(each.steps) for each in trajectories),
+        "tasks": sum(1 for _ in network.tree()),
+    }  # fmt: skip

@@ -118,3 +118,8 @@ def test_the_claims_page_filters_by_its_boxes_and_by_its_address(
     assert browser.ask(visible) == [claim for claim in every if papers[claim] == "ProcLLM"]
     browser.open(f"{page.as_uri()}#{every[0]}")
     assert browser.ask(visible) == every[:1]
+    browser.ask("boxes.claim.value = ''; boxes.claim.dispatchEvent(new Event('change'))")
+    assert browser.ask(visible) == every
+    browser.ask(f"document.getElementById('{every[0]}').querySelector('a[href^=\"#\"]').click()")
+    browser.ask("new Promise(done => setTimeout(done, 100))")
+    assert browser.ask(visible) == every[:1]

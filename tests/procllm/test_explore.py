@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -110,6 +111,45 @@ def test_another_domain_or_beginning_brings_its_own_network(drawn: list[object])
     assert "✓ 1 tasks to verify" in panel.said.value
     panel.domain.value = "units"
     assert panel.problem.value.startswith("units-") and len(panel.problem.options) == 5
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"domain": "trvel"},
+            "No domain 'trvel'; did you mean 'travel'\\? choose one of travel, recipes, blocks, units",
+        ),
+        ({"data": "oficial"}, "data='oficial'; choose one of .*; did you mean 'official'"),
+        ({"horizon": 0}, "horizon=0 must be at least 1"),
+    ],
+)
+def test_what_there_is_not_is_refused_by_name(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Networks(**given)
+
+
+def test_a_batch_is_compared_with_another_network_and_outdated_by_each_control(drawn: list[object]) -> None:
+    panel = Networks("blocks", limit=2)
+    first = panel.text.value
+    panel.text.value = first.replace("unstack all blocks", "unstack every block")
+    panel.batch.press()
+    assert not panel.batch.said.value and not panel.batch.outdated
+    assert [row["says"] for row in panel.comparison.rows] == ["Human-TN, edited − No-TN"]
+    assert "Of 2 tasks the first scores higher on 0, the second on 0" in panel.comparison.flipped.value
+    assert panel.comparison.both and panel.comparison.task.options == panel.problem.options
+    table = panel.table()
+    assert table["network"].tolist() == ["Human-TN, edited", "No-TN"] and table["solved"].tolist() == [2, 2]
+    assert table["iterations, median"].tolist() == [
+        len(side.trajectory.steps) for side in panel.pairs[panel.problem.options[0]]
+    ]
+    for box, value in ((panel.beside, PLACEBO), (panel.engine, "rules@0.9"), (panel.text, first)):
+        before, box.value = box.value, value
+        assert panel.batch.outdated and "lab-outdated" in panel.comparison._dom_classes
+        box.value = before
+        assert not panel.batch.outdated
+    panel.text.value = ""
+    assert panel.batch.button.disabled and "mend the network first" in panel.batch.said.value
 
 
 def test_an_unknown_engine_is_told_beside_the_button(drawn: list[object]) -> None:

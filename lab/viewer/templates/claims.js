@@ -19,8 +19,13 @@ for (const field of ["paper", "claim", "answered", "data"]) {
   label.append({answered: "who answered"}[field] || field, " ", box);
   document.getElementById("controls").append(label);
 }
-for (const row of document.querySelectorAll("tr[data-claim]"))
-  row.addEventListener("dblclick", () => { boxes.claim.value = row.dataset.claim; show(); });
+// Each claim whose flipped tasks are listed below links to them alone.
+for (const part of document.querySelectorAll("div[data-claim]")) {
+  const link = document.createElement("a");
+  Object.assign(link, {href: "#" + part.dataset.claim, textContent: "its flipped tasks"});
+  link.addEventListener("click", () => setTimeout(follow));
+  document.getElementById(part.dataset.claim).cells[0].append(" · ", link);
+}
 // An address that ends in #CLAIM shows that claim alone.
 function follow() {
   const claim = decodeURIComponent(location.hash.slice(1));

@@ -53,10 +53,13 @@ def test_claims_are_chosen_by_paper_model_and_data_and_an_unknown_word_is_refuse
     assert claims.chosen(rows, paper="all", answered="all") == rows
     some = claims.chosen(rows, paper="ProcLLM", answered=claims.NO_MODEL, data="synthetic")
     assert some and {(row["paper"], row["data"]) for row in some} == {("ProcLLM", "synthetic")}
-    with pytest.raises(
-        ValueError, match="paper='SPD': no claim has it; choose all or one of: SDP, StateFactory, ProcLLM"
+    for wrong, message in (
+        ({"paper": "SPD"}, "paper='SPD': no claim has it; did you mean 'SDP'\\?"),
+        ({"data": "x"}, "data='x': no claim has it; choose all or one of: official, synthetic$"),
+        ({"claim": "x"}, "choose all or one of: sdp-travelplanner-first-option-0.5b, .* and [0-9]+ more$"),
     ):
-        claims.chosen(rows, paper="SPD")
+        with pytest.raises(ValueError, match=message):
+            claims.chosen(rows, **wrong)
 
 
 def test_flips_are_the_shared_tasks_with_other_scores_the_largest_first() -> None:
@@ -136,28 +139,33 @@ def test_the_page_shows_all_claims_without_scripts_and_addresses_nothing_outside
 
 def test_the_widget_follows_its_choices_and_marks_replayed_episodes_as_outdated() -> None:
     panel = Claims(claim=SYNTHETIC)
-    assert panel.forest.value.count("<tr id=") == 1 and "first Human-TN, second No-TN" in panel.flipped.value
-    assert panel.play.button.disabled and "no task that flipped" in panel.play.said.value
+    assert (
+        panel.comparison.forest.value.count("<tr id=") == 1
+        and "first Human-TN, second No-TN" in panel.comparison.flipped.value
+    )
+    assert panel.comparison.play.button.disabled and "no task that flipped" in panel.comparison.play.said.value
     panel.paper.value = "SDP"
-    assert panel.claim.value == "all" and panel.forest.value.count("<tr id=") == len(panel.claim.options) - 1
+    assert panel.claim.value == "all" and panel.comparison.forest.value.count("<tr id=") == len(panel.claim.options) - 1
     panel.answered.value = panel.answered.options[1]
     run = {value for _, value in panel.claim.options[1:]}
     assert 0 < len(run) < 12
     panel.claim.value = next(iter(run))
-    assert panel.task.options == tuple(panel.flips) and not panel.play.button.disabled
+    assert panel.comparison.task.options == tuple(panel.flips) and not panel.comparison.play.button.disabled
     contrast = claims.contrast_of(panel.judged, SYNTHETIC)
     assert contrast
     panel.sides = claims.pair(contrast, panel.stored)
     (task,) = panel.sides[0].values
-    panel.flips = {panel.task.value: Flip(task, 0, 0)}
-    panel.play.press()
-    assert not panel.play.said.value and panel.both and not panel.play.outdated
-    assert panel.both.left.task[:20] in panel.episodes.value, "texts of synthetic data may be shown"
+    panel.flips = {panel.comparison.task.value: Flip(task, 0, 0)}
+    panel.comparison.play.press()
+    assert not panel.comparison.play.said.value and panel.comparison.both and not panel.comparison.play.outdated
+    assert panel.comparison.both.left.task[:20] in panel.comparison.episodes.value, (
+        "texts of synthetic data may be shown"
+    )
     first, second = panel.sides
     panel.sides = first._replace(data="official"), second._replace(data="official")
-    panel.play.press()
-    assert panel.both.left.task[:20] not in panel.episodes.value
-    panel.task.value = panel.task.options[1]
-    assert panel.play.outdated and panel._repr_html_().startswith(panel.play.mark.value)
+    panel.comparison.play.press()
+    assert panel.comparison.both.left.task[:20] not in panel.comparison.episodes.value
+    panel.comparison.task.value = panel.comparison.task.options[1]
+    assert panel.comparison.play.outdated and (panel._repr_html_() or "").startswith(panel.comparison.play.mark.value)
     with pytest.raises(ValueError, match="at once"):
         Claims(paper="SDP", claim=SYNTHETIC)

@@ -165,7 +165,7 @@ def test_what_is_registered_is_there_with_a_control_for_each_mechanism(panel: Ab
     assert panel.setup() == Crossing(engine="rules", limit=6, data="synthetic")
     with pytest.raises(BadSetting, match="There is no .*Walker.Moon.*There are: .*Walker.Roads"):
         playable.named("Walker", "Moon")
-    with pytest.raises(ValueError, match="no task 'road 9'; it has road 0 to road 7"):
+    with pytest.raises(ValueError, match="no task 'road 9'; did you mean 'road .'\\? it has road 0 to road 7"):
         Ablation("rules", task="road 9", agent="Walker", benchmark="Roads")
     with pytest.raises(ValueError, match="no mechanism has 'luck'; there are: look, tries"):
         Ablation("rules", changed={"luck": 1}, agent="Walker", benchmark="Roads")
@@ -201,11 +201,24 @@ def test_a_batch_stands_beside_the_full_loop_and_both_are_runs(panel: Ablation) 
     panel.batch.press()
     assert not panel.batch.said.value and panel.compared
     assert panel.compared.parts[0].result.difference.value == pytest.approx(-5 / 6)
-    assert "care.look: first false, second true" in panel.comparison.value and "did not look" in panel.comparison.value
-    assert len(runs()) == 2 and " --beside " in panel.comparison.value
+    assert "care.look: first false, second true" in panel.summary.value
+    assert len(runs()) == 2 and " --beside " in panel.summary.value
     assert panel.batch.button.description.endswith("(all kept, free)")
     assert "second: the full loop" in panel.page()
-    assert panel.page().endswith(difference(panel.compared))  # no hash, which would change with the code
+    assert difference(panel.compared) in panel.page() and panel.compared.first.folder.name[-6:] not in panel.page()
+    assert "Of 6 tasks the first scores higher on 0, the second on 5" in panel.page()
+    assert (
+        "road 1" in panel.comparison.flipped.value and "(observation); did not look" in panel.comparison.flipped.value
+    )
+    assert panel.comparison.task.options == tuple(f"road {number}" for number in range(1, 6))
+    assert panel.comparison.both and panel.comparison.both.left.title == "road 1"
+    panel.comparison.task.value = "road 3"
+    assert panel.comparison.both.left.title == "road 3" and "road 3" in panel.comparison.episodes.value
+    text = "Walker on Roads, look = false: -83.3 [-100.0, -50.0], n = 6, points of crossed less the full loop"
+    figure = panel.comparison.figure()
+    assert figure.get_suptitle() == "look = false: -83.3 [-100.0, -50.0], n = 6"
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["look = false"]
+    assert panel.answer() == f"{text} (rules (no model): rules, synthetic data)"
     panel.groups["care"].controls["look"].value = True
     assert panel.batch.outdated and not panel.play.outdated, "no episode was played yet"
     assert (panel._repr_html_() or "").count(
@@ -216,7 +229,7 @@ def test_a_batch_stands_beside_the_full_loop_and_both_are_runs(panel: Ablation) 
     assert not panel.batch.outdated and "lab-outdated" not in panel.comparison._dom_classes, "it is as it was played"
     panel.groups["care"].controls["look"].value = True
     panel.batch.press()
-    assert not panel.batch.outdated and "no setting differs" in panel.comparison.value and len(runs()) == 2
+    assert not panel.batch.outdated and "no setting differs" in panel.summary.value and len(runs()) == 2
 
 
 def test_what_no_run_can_have_is_told_and_nothing_is_played(panel: Ablation) -> None:
