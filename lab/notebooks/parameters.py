@@ -181,7 +181,8 @@ def check_choices(parameter: Parameter, value: Any) -> None:
     text = parameter.help.startswith(ONE_OF)
     if not text and (parameter.name not in CLOSED or not parameter.default):
         return
-    known = [*([parameter.default] if text else parameter.default), *QUOTED.findall(parameter.help)]
+    defaults = [parameter.default] if text else parameter.default
+    known = [*dict.fromkeys([*defaults, *QUOTED.findall(parameter.help)])]
     for element in [value] if text else value or ():
         if element not in known:
             alike = hint(str(element), map(str, known))

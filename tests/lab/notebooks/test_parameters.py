@@ -112,7 +112,7 @@ def test_a_value_that_two_notebooks_read_as_two_types_is_refused(tmp_path: Path)
         ),
         ("samples: list = [0, 2, 6]  # faulty pages", "[0, 3]", "parameter samples got 3; choose from 0, 2, 6"),
         (
-            'domain: str = "units"  # one of "travel", "blocks"',
+            'domain: str = "units"  # one of "travel", "units", "blocks"',
             "trvel",
             "parameter domain got 'trvel'; did you mean 'travel'\\? choose from units, travel, blocks",
         ),
