@@ -116,7 +116,7 @@ def test_what_is_worse_out_of_domain_is_told_by_every_reading(distances: pd.Data
     assert (ours["ci_low"] > 0).all() and (ours["ci_low"] < ours["increase"]).all()
     ridge = found[(found["whose"] == "ours") & (found["model"] == "Ridge on embeddings")]
     assert (ridge["increase"].abs() < 15).all(), "which is alike everywhere"
-    with pytest.raises(ValueError, match="LoRA: the predictions of webshop are not kept"):
+    with pytest.raises(ValueError, match="LoRA: the predictions of webshop are not stored for all five domains"):
         reward_models.increases(distances[distances["trained_on"] != "webshop"])
 
 
