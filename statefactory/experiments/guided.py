@@ -115,9 +115,9 @@ class Guided(acting_worlds.Listing):
         if not self.reward:
             return super().acted(task, environment, backbone, watch)
         looking = partial(self.looking, task, environment)
-        return rewarded(environment, backbone, looking, self.begun(task), settings=self.capped(), watch=watch)
+        return rewarded(environment, backbone, looking, self.path(task), settings=self.capped(), watch=watch)
 
-    def begun(self, task: str) -> Path:
+    def path(self, task: str) -> Path:
         """The goal and the first observation, for the predictor."""
         named_task = self.named(task)
         first = self.world().reset(named_task)

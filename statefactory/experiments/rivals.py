@@ -120,7 +120,7 @@ class Search(PredictorExperiment):
         leading = Oracle(actor.progress(pool.task, pool)) if self.predictor == ORACLE else self.made(ledger)
         planner = Planner(Lookahead(leading, Exact(pool)), Listed(pool, self.seed), self.search)
         environment = actor.environment(task)
-        episode = plan(environment, actor.begun(task).goal, planner)
+        episode = plan(environment, actor.path(task).goal, planner)
         return {
             SUCCESS: environment.result()["score"] >= 1, "end": episode.history.end, "actions": episode.path.actions,
             "outcomes": episode.outcomes,
