@@ -135,7 +135,7 @@ def test_success_rows_have_wilson_intervals_and_contrasts_an_exact_test(tmp_path
 def test_minus_one_is_a_slice_of_the_synthetic_requests_and_zero_all_of_them() -> None:
     travel = {"benchmarks": [TITLES["travel"]], "conditions": [HUMAN], "data": "synthetic"}
     counts = [len(EVERYWHERE.trial(**travel, limit=limit).resolved().tasks()) for limit in (-1, 0, 3)]
-    assert counts == [6, 39, 3] and len(Episodes().tasks()) == 20
+    assert counts == [4, 39, 3] and len(Episodes().tasks()) == 20
 
 
 def test_a_guess_without_tools_is_hardly_ever_right() -> None:

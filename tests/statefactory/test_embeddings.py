@@ -383,7 +383,7 @@ def test_the_order_of_an_endpoints_vectors_is_that_of_their_indices(
     server.behave(lambda request: Response(body=json.dumps({"data": data}).encode()))
     model = open_embedder("endpoint:small", cache=file)
     if order == "indices":
-        with pytest.raises(EndpointError, match="indices do not tell"):
+        with pytest.raises(EndpointError, match="indices do not define"):
             model.embed(["a", "b", "c"])
         assert server.count == 2  # a small one too, which tells whether others are answered
     else:
