@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 8.0, 4.5  # inches: a figure is displayed 800 px wide
 POINTS = 9.5  # size of the smallest text
 INCHES_A_LINE, BESIDE_LINES = 0.25, 1.5
-LETTERS = 78  # that fit into the width of a figure
+LETTERS, LABEL_LETTERS = 78, (52, 30, 24)  # in a line: of the figure; of a label beside one, two or three panels
 SMALL_TEXT: dict[str, Any] = {"fontsize": POINTS - 1, "color": "0.15"}
 APART = 0.22  # distance between dots of a line, in lines
 LARGE = 7.0  # billions of parameters from which a model counts as large
@@ -111,7 +111,7 @@ def draw(panels: Sequence[tuple[str, Sequence[Line]]], title: str, zero: bool = 
         first = axes in grid[:, 0]
         axes.set_yticks(
             range(len(names)),
-            [fill(name, LETTERS // (columns + 1) + 4) for name in names] if first else [],
+            [fill(name, LABEL_LETTERS[columns - 1]) for name in names] if first else [],
             fontsize=POINTS,
         )
         axes.tick_params(axis="x", labelsize=POINTS)
