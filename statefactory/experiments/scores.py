@@ -41,6 +41,7 @@ def rows(
     flags: domain -> flags of each pair's steps, which are counted.
     """
     outcomes_by_domain: Mapping[str, Outcomes] = outcomes or {}
+    distances = {name: values for name, values in distances.items() if len(values)}  # none yet of a stopped run
     common: dict[str, Any] = {"evidence": evidence, "source": source}
     rows = [
         tables.mean_row(

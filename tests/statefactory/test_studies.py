@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agents.play import Settings
@@ -15,6 +16,7 @@ from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.runs.study_results import Results
 from lab.runs.trial import Trial
+from statefactory.experiments import scores
 from statefactory.experiments.guided import WORLDS, BlocksWorld, ScienceWorld, no_reward_model
 from statefactory.studies.table2 import CONDITIONS, STUDY
 
@@ -131,3 +133,8 @@ def test_rules_answer_what_they_can_beside_an_expert_and_nothing_beside_a_model(
     assert not answered(REACT, ORACLE) and answered(*METHODS) == {"perceive", "refine", "interpret"}
     assert answered(ORACLE, options={"world_model": "prompted"}) == {"predict"}
     assert not answered(*METHODS, engine="small")
+
+
+def test_a_domain_without_a_pair_yet_has_no_row() -> None:
+    rows = scores.rows("StateFactory", "rules", {"alfworld": np.array([0.2, 0.4]), "webshop": np.array([])})
+    assert [(row["metric"], row["n"]) for row in rows] == [(scores.metric("alfworld"), 2)]
