@@ -67,9 +67,9 @@ class Claims(Panel):
         Returns a row a claim, as `claims.summary`; `steps` has a row a task.
         """
         self.decided = [
-            (of, claims.flips(*claims.pair(contrast, self.stored)))
-            for of in self.rows
-            if (contrast := claims.contrast_of(self.judged, of["claim"]))
+            (entry, claims.flips(*claims.pair(contrast, self.stored)))
+            for entry in self.rows
+            if (contrast := claims.contrast_of(self.judged, entry["claim"]))
         ]
         self.steps = claims.first_steps(self.judged, self.stored)
         return claims.summary(self.steps)
@@ -79,18 +79,18 @@ class Claims(Panel):
         medians = claims.summary(self.steps).set_index("claim")["first step, median"].dropna()
         apart = {claim: f", apart at step {step:g} (median)" for claim, step in medians.items()}
         return "\n".join(
-            f"{of['says']}: {of['verdict']}, {_up(flips)} of {of['n']} tasks for, "
-            f"{len(flips) - _up(flips)} against{apart.get(of['claim'], '')}"
-            for of, flips in self.decided
+            f"{entry['says']}: {entry['verdict']}, {_up(flips)} of {entry['n']} tasks for, "
+            f"{len(flips) - _up(flips)} against{apart.get(entry['claim'], '')}"
+            for entry, flips in self.decided
             if flips
         )
 
     def figure(self) -> Figure:
         """The forest plot of the claims that compare two conditions on FEW tasks or more, after `compare_all`."""
-        decided = [(of, flips) for of, flips in self.decided if of["n"] >= FEW]
+        decided = [(entry, flips) for entry, flips in self.decided if entry["n"] >= FEW]
         count = sum(len(flips) for _, flips in decided)
-        title = f"{count} of {sum(of['n'] for of, _ in decided)} paired tasks decide {len(decided)} comparisons"
-        return forest([of for of, _ in decided], title)
+        title = f"{count} of {sum(entry['n'] for entry, _ in decided)} paired tasks decide {len(decided)} comparisons"
+        return forest([entry for entry, _ in decided], title)
 
     def page(self) -> str:
         """The claims, the tasks that flipped, and the episodes."""

@@ -46,11 +46,11 @@ def measured(
 def forest(rows: Sequence[Row], title: str) -> Figure:
     """Rows with a value as a figure."""
     panels: dict[str, list[dots.Line]] = {}
-    for of in rows:
-        here, low, high = (math.nan if of[name] is None else of[name] for name in ("here", "low", "high"))
-        made = (dots.Dot(here, low, high, of["who"], of["n"]),)
-        paper = () if of["published"] is None else (of["published"],)
-        panels.setdefault(of["kind"], []).append(dots.Line(of["says"], made, paper, of["null"]))
+    for entry in rows:
+        here, low, high = (math.nan if entry[name] is None else entry[name] for name in ("here", "low", "high"))
+        made = (dots.Dot(here, low, high, entry["who"], entry["n"]),)
+        paper = () if entry["published"] is None else (entry["published"],)
+        panels.setdefault(entry["kind"], []).append(dots.Line(entry["says"], made, paper, entry["null"]))
     return dots.draw([*panels.items()], title, zero=True)
 
 
@@ -89,7 +89,7 @@ class Comparison(Panel):
         differs. scores: task -> both scores. why: task -> what is said of them. every: whether tasks that did not flip
         can be chosen as well.
         """
-        others = [of for of in self.rows if any(of[name] != played[name] for name in KEY)]
+        others = [entry for entry in self.rows if any(entry[name] != played[name] for name in KEY)]
         self.show(claims.scaled([*others, played]), called=called)
         flips = [Flip(task, *score) for task, score in scores.items() if score[0] != score[1]]
         flipped = [flip.task for flip in flips]
@@ -100,14 +100,14 @@ class Comparison(Panel):
     def answer(self) -> str:
         """A sentence a row: the difference, with its interval, n, and who answered."""
         return "\n".join(
-            f"{of['paper']} on {of['item']}, {of['says']}: {of['here_text']}, {of['unit']} less {of['sides'][1]} "
-            f"({of['who']}: {of['answered']}, {of['data']} data)"
-            for of in self.rows
+            f"{entry['paper']} on {entry['item']}, {entry['says']}: {entry['here_text']}, {entry['unit']} less "
+            f"{entry['sides'][1]} ({entry['who']}: {entry['answered']}, {entry['data']} data)"
+            for entry in self.rows
         )
 
     def figure(self) -> Figure:
         """The forest plot as a figure; its title is the largest difference."""
-        largest = max(self.rows, key=lambda of: abs(of["here"]))
+        largest = max(self.rows, key=lambda entry: abs(entry["here"]))
         return forest(self.rows, f"{largest['says']}: {largest['here_text']}")
 
     def choose(

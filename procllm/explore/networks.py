@@ -195,8 +195,8 @@ class Networks(Panel):
         edited = texts[0] != write(network_of(self.start.value, known))
         names = (f"{self.start.value}{', edited' * edited}", self.beside.value)
         self.pairs = {
-            each.id: tuple(played(known.name, each, text, engine, self.horizon.value) for text in texts)  # type: ignore[misc]
-            for each in self._problems
+            problem.id: tuple(played(known.name, problem, text, engine, self.horizon.value) for text in texts)  # type: ignore[misc]
+            for problem in self._problems
         }
         first, second = (
             {task: float(pair[side].trajectory.success) for task, pair in self.pairs.items()} for side in (0, 1)
@@ -301,7 +301,8 @@ class Networks(Panel):
 def _batch(name: str, trajectories: Sequence[Trajectory], network: Network) -> dict[str, Any]:
     """A row of `Networks.table`."""
     return {
-        "network": name, "problems": len(trajectories), "solved": sum(each.success for each in trajectories),
-        "iterations, median": median(len(each.steps) for each in trajectories),
+        "network": name, "problems": len(trajectories),
+        "solved": sum(trajectory.success for trajectory in trajectories),
+        "iterations, median": median(len(trajectory.steps) for trajectory in trajectories),
         "tasks": sum(1 for _ in network.tree()),
     }  # fmt: skip
