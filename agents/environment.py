@@ -1,4 +1,4 @@
-"""The protocol through which agents see a world: the task and the tools in words, actions as text, and the result.
+"""The protocol through which agents see a world: task, tools, actions and result, all as text.
 
 Agents use this protocol alone, so every agent plays every world that has an adapter (`agents.worlds`).
 """
@@ -23,7 +23,7 @@ class Observation(NamedTuple):
 class Environment(Protocol):
     """One episode on one task. By default `view` shows nothing and `valid_actions` lists none.
 
-    name: short name of the world; prompts are named after it. tools: the actions and their syntax in words, the same
+    name: short name of the world; prompts are named after it. tools: the actions and their syntax as text, the same
     for all tasks. form: a regular expression of the whole action, which gives away no more than the tools say; "" if
     the tools state no form.
     """
@@ -33,7 +33,7 @@ class Environment(Protocol):
     form: str
 
     def begin(self) -> str:
-        """Start or restart the episode; return the task in words, with what is visible at first."""
+        """Start or restart the episode; return the task's text and the first view."""
         ...
 
     def act(self, action: str) -> Observation:
@@ -62,7 +62,7 @@ def nothing_refused(step: Step) -> bool:
 class InWorld:
     """Any world, unchanged: its actions are those of `World.step`, its score is the world's own.
 
-    tools, form: the actions in words, and as a regular expression. refused: whether a step of the world refused its
+    tools, form: the actions as text, and as a regular expression. refused: whether a step of the world refused its
     action. listed: show the valid actions before each turn, if the world's steps list them.
     """
 

@@ -21,7 +21,7 @@ BY_SCHEMA = "schema"
 
 
 class QuestionFields(Fields):
-    """evidence: texts to answer from; "" for none, a closed book. form: how to answer, in words."""
+    """evidence: texts to answer from; "" for none, a closed book. form: how to answer, as text."""
 
     evidence: str
     question: str
@@ -74,7 +74,7 @@ class Past(Fields):
 
 
 class ActFields(Fields):
-    """What an acting agent may read. tools: the actions in words. turns: oldest first. view: what can be seen now.
+    """What an acting agent may read. tools: the actions as text. turns: oldest first. view: what can be seen now.
 
     left_out: how many turns before these are not shown. What ReAct is not shown: plan, lessons of earlier trials, and
     now, the one thing to do.

@@ -39,7 +39,7 @@ SPLITS = {
 LEAST = {"webshop": 0.95}  # the part of tasks that an expert has to solve; all of them in the other worlds
 MOST_STEPS = 30  # of a random episode
 GROWTH = 1.5  # times the early memory and 100 MB more: beyond that it counts as a leak
-WARM_UP = 20  # episodes after which memory is first looked at: engines fill their caches
+WARM_UP = 20  # episodes after which memory is first measured: engines fill their caches
 
 
 @dataclass

@@ -28,7 +28,7 @@ from lab.models.prompts import Prompt
 from lab.runs.experiment import Experiment
 
 MODELS = [name for name, model in weights.known().items() if model.use == "answers"]
-LEAST_SAVING = 3.0  # times as fast, at least, as the same prompt read anew
+LEAST_SAVING = 3.0  # times as fast, at least, as the same prompt without the cache
 LEAST_TOGETHER = 1.5  # times as fast, at least, eight together as one after the other
 LEAST_BY_LOOKUP = {1: 1.5, 4: 1.2}  # times as fast, at least, as token by token; by questions asked together
 CALLS = 6  # of each prompt, in the order of its episode
@@ -47,7 +47,7 @@ def model(request: pytest.FixtureRequest) -> Any:
 
 
 class Listening(Ledger):
-    """Accounts of an episode that keep what is asked, too: prompts and their fields."""
+    """Accounts of an episode with its questions: prompts and their fields."""
 
     def __init__(self, backbone: Backbone) -> None:
         super().__init__(backbone)
@@ -205,7 +205,7 @@ def test_a_shared_beginning_is_read_once(benchmark: Any, model: str) -> None:
 
 
 def test_starting_up(benchmark: Any, model: str) -> None:
-    """Cold: the model's files are not in memory. The first answer is awaited, and then resident memory is told."""
+    """Cold: the model's files are not in memory. Waits for the first answer, then reports resident memory."""
     code = (
         "import json, psutil, time; began = time.perf_counter()\n"
         "from lab.models.local import Serving, loaded\n"

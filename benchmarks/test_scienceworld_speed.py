@@ -67,7 +67,7 @@ def test_stepping_without_the_valid_actions_is_5_times_as_fast_as_the_stock_step
 
 
 def test_a_process_that_is_kept_begins_an_episode_5_times_as_fast_as_a_new_one(benchmark: Any) -> None:
-    """What SDP's episodes cost without their model: a reset, a step, a step that is looked at, a walk played again."""
+    """What SDP's episodes cost without their model: a reset, a step, a step with its view, a replayed walk."""
     began = time.perf_counter()
     with scienceworld.load(list_actions=False) as world:
         task = world.task(task_id(*TASK))

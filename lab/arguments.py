@@ -59,7 +59,7 @@ RETRY = argument("--retry-failed", action="store_true",
 
 
 class Command(NamedTuple):
-    """One command. example: what to type after `python -m lab`; the user fills in words in capitals."""
+    """One command. example: what to type after `python -m lab`; the user replaces the words in capitals."""
 
     name: str
     help: str

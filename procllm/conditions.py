@@ -81,7 +81,7 @@ def with_extended_goal(network: Network) -> Network:
     """No-TN with a goal that also asks for notes on both documents, which §6 says ends the read loops."""
     (top,) = top_alone(network).methods
     effect = f"{top.effect}; and the notes hold what the request and the problem specification say"
-    # §6 extends the goal in words. The verifier sees only the effect files (F), so these must include the notes and
+    # §6 extends the goal's text. The verifier sees only the effect files (F), so these must include the notes and
     # both documents.
     files = tuple(dict.fromkeys((*top.files, NOTES, REQUEST, SPECIFICATION)))
     return Network((replace(top, effect=effect, files=files),))

@@ -154,9 +154,9 @@ class _Replans(Rejecting):
         stuck, marks = attempts[-1], set(MARK.findall(json.dumps(new_prompts)))
         at_target = {a.reason for a in attempts if (a.state, a.target) == (stuck.state, stuck.target)}
         if stuck.reason not in marks:
-            raise Broken(f"Replan is not told why the last attempt at {stuck.target!r} failed")
+            raise Broken(f"Replan's prompt lacks the reason why the last attempt at {stuck.target!r} failed")
         if others := marks - at_target:
-            raise Broken(f"Replan is told of {len(others)} failures at other targets as if at {stuck.target!r}")
+            raise Broken(f"Replan's prompt lists {len(others)} failures at other targets as if at {stuck.target!r}")
         self.prompts += len(new_prompts)
         return result
 

@@ -16,7 +16,7 @@ MET = "goal met"  # key of `outcome`: whether the world's last answer shows the 
 class Predicate:
     """A condition on the world that an observation can falsify.
 
-    text: the condition in words. kind, about: the same as typed JSON values, for adapters whose predicates come from
+    text: the condition. kind, about: the same as typed JSON values, for adapters whose predicates come from
     a fixed set (A.2); free-form predicates (A.3) have neither.
     """
 

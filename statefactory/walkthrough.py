@@ -218,7 +218,7 @@ def timeline(
 
 
 def _facts(trace: Trace, index: int) -> Mapping[str, str]:
-    """The state and the goal at a step, as a mapping from an object's name to its attributes in words."""
+    """The state and the goal at a step, as a mapping from an object's name to its attributes as text."""
     facts = {}
     for name, state in (("", trace.states[index]), ("goal, ", trace.goals[index])):
         for entity in entities(state):

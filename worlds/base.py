@@ -150,7 +150,7 @@ class QuestionWorld(ListingWorld, Generic[Q]):
     """A world that asks a question and ends with the answer. Actions are `VERB WORDS`; the verb's case does not matter.
 
     Q: type of a question with its hidden answer; it has a field `task`. A subclass defines `_act`, which carries out a
-    verb, `_offer`, which describes the verbs in words, and ACTION, the pattern that parses an action.
+    verb, `_offer`, which describes the verbs, and ACTION, the pattern that parses an action.
     """
 
     goes_on = False
@@ -202,7 +202,7 @@ class QuestionWorld(ListingWorld, Generic[Q]):
 
     @abstractmethod
     def _offer(self) -> str:
-        """The possible actions, described in words."""
+        """A description of the possible actions."""
 
     def _step(self, text: str, facts: Mapping[str, Any], score: float = 0.0) -> Step:
         return Step(text, score, self._over, self.valid_actions() if self.list_actions else (), facts)

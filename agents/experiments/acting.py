@@ -76,7 +76,7 @@ class Acting(Playable):
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "agents")
     processes: ClassVar[int] = 1
     metric: ClassVar[str] = "score"
-    tools: ClassVar[str] = ""  # the actions in words, for the default environment
+    tools: ClassVar[str] = ""  # the actions as text, for the default environment
     constant: ClassVar[str] = "look"  # the action that the agent "constant action" repeats
     searched: ClassVar[bool] = False  # whether its environment searches and finishes, for agents with `searches`
     ruled: ClassVar[tuple[str, ...]] = ()  # the kinds of data that rules can play; elsewhere `oracle` stands in
@@ -125,7 +125,7 @@ class Acting(Playable):
         return rules.knowing("agents.oracle", environment, self.expert(task)) if uses_oracle else nullcontext()
 
     def acted(self, task: str, environment: Environment, backbone: Backbone, watch: Watch = unwatched) -> History:
-        """Play a task; return the history. `agents.play.Play` says what is shown, counted and raised."""
+        """Play a task; return the history. See `agents.play.Play` for display, counts and errors."""
         play, agent = Play(environment, backbone, self.settings, watch), AGENTS[self.agent]
         agent.loop(play, **{name: getattr(self, name) for name in agent.told})
         return play.history

@@ -45,7 +45,7 @@ class OneCall(Experiment):
         return {**result, "calls": cost.calls, "tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out}
 
     def ask(self, ledger: Ledger, question: str, form: str, evidence: str = "") -> str:
-        """The answer, from the evidence if there is any. form: the required form of the answer, in words."""
+        """The answer, from the evidence if there is any. form: the required form of the answer, as text."""
         return ledger.ask(PROMPTS[self.agent], evidence=evidence, question=question, form=form).value.answer
 
     def judged(self, episode: Episode) -> Judgement:

@@ -1,1 +1,1 @@
-"""Environments of the benchmarks for acting agents: tools and answer format in words, actions parsed from text."""
+"""Environments of the benchmarks for acting agents: tools and answer format as text, actions parsed from text."""

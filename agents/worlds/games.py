@@ -1,4 +1,4 @@
-"""ALFWorld, BlocksWorld and TextWorld for acting agents: their actions in words, and how they refuse one."""
+"""ALFWorld, BlocksWorld and TextWorld for acting agents: actions as text, and their refusals of impossible ones."""
 
 from __future__ import annotations
 

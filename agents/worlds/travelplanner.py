@@ -30,7 +30,7 @@ SUBMIT = "Submit["
 
 
 class Planning(Environment):
-    """One query as an episode. cities: those to visit, in order, which the agent is told; () if it has to choose."""
+    """One query as an episode. cities: those to visit, in order, which the agent gets; () if it has to choose."""
 
     name, tools, form = NAME, TOOLS, ""
 

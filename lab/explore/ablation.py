@@ -111,7 +111,7 @@ def both(compared: RunComparison, task: str = "") -> SideBySide:
 
 
 def price(manifests: Iterable[Manifest]) -> str:
-    """The cost in words of playing these runs, without stored episodes; estimated from earlier similar episodes."""
+    """The cost of playing these runs, as text, without stored episodes; estimated from earlier similar episodes."""
     runs = list({run.digest: run for run in manifests}.values())
     if shares := forecast(runs):
         return "; ".join(map(_in_words, shares))

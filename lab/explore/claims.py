@@ -127,7 +127,7 @@ def flips(first: Scores, second: Scores) -> list[Flip]:
 
 
 def counted(row: Row, flips: Sequence[Flip]) -> str:
-    """How many of a row's tasks each side scores higher, in words."""
+    """How many of a row's tasks each side scores higher, as text."""
     up = sum(flip.first > flip.second for flip in flips)
     return f"Of {row['n']} tasks the first scores higher on {up}, the second on {len(flips) - up}"
 
@@ -212,7 +212,7 @@ def first_difference(lines: Iterable[Row]) -> Row | None:
 
 
 def first_step(both: SideBySide) -> str:
-    """The first step at which two episodes differ, in words."""
+    """The first step at which two episodes differ, as text."""
     first = first_difference(outline(both))
     return in_words(first) if first else SAME
 

@@ -86,7 +86,7 @@ class Comparison(Panel):
         every: bool = False,
     ) -> None:  # fmt: skip
         """Add what was just played to the forest plot, and list the tasks that flipped, each with its first step that
-        differs. scores: task -> both scores. why: task -> what is said of them. every: whether tasks that did not flip
+        differs. scores: task -> both scores. why: task -> a note about them. every: whether tasks that did not flip
         can be chosen as well.
         """
         others = [entry for entry in self.rows if any(entry[name] != played[name] for name in KEY)]

@@ -173,7 +173,7 @@ def read_table(
 MANIFEST = "manifest.json"
 SUM = b', "sum": "'
 REMEDY = (
-    "What is whole is safe: the command that made this run sets such lines aside and plays their episodes anew. Or "
+    "What is whole is safe: the command that made this run sets such lines aside and plays their episodes again. Or "
     "delete its folder to play all of it again"
 )
 

@@ -35,7 +35,7 @@ FIRST_NAP, LONGEST_NAP = 0.002, 0.05  # seconds between two tries to get a lock 
 SILENT = 2.0  # seconds of waiting before the progress line reports it
 BUSY_SECONDS = 60.0  # how long a writer waits for another process's write before it gives up
 REMEDIES = {  # keys: SQLite's names of errors
-    "NOTADB CORRUPT FORMAT": "delete it (what is whole in a database can be had by: sqlite3 FILE .recover)",
+    "NOTADB CORRUPT FORMAT": "delete it (to save the intact rows: sqlite3 FILE .recover)",
     "BUSY LOCKED PROTOCOL": "end the process that holds it, such as a viewer of databases",
     "CANTOPEN READONLY PERM AUTH": "make it a file that you may write, in a folder that you may write to",
     "FULL IOERR": "free some space",

@@ -279,7 +279,9 @@ class Loaded:
                 raise TimeoutError
         if job.answer.done():  # answered just before the thread ended
             return job.answer.result()
-        raise EndpointUnavailable("OpenVINO ended in this process, as told above; start the process anew to go on")
+        raise EndpointUnavailable(
+            "OpenVINO ended in this process, see the message above; start the process again to go on"
+        )
 
     def _opened(self) -> Any:
         scheduler = self._genai.SchedulerConfig()

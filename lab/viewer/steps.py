@@ -107,7 +107,7 @@ def change_in_words(change: Change) -> str:
 
 
 def cost_in_words(cost: Cost | None, usd: float | None = None) -> str:
-    """Calls, tokens and dollars in words; "" if there were no calls, or they are unknown."""
+    """Calls, tokens and dollars as text; "" if there were no calls, or they are unknown."""
     if cost is None or not cost.calls:
         return ""
     words = [f"{cost.calls:,} call{'s' * (cost.calls > 1)}"]

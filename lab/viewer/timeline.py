@@ -27,7 +27,7 @@ COLUMNS = 150  # default width, in characters, of two episodes side by side as t
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Timeline:
-    """An episode. task: the task's text. outcome: in words. score: in [0, 1], None if it has none.
+    """An episode. task: the task's text. outcome: as text. score: in [0, 1], None if it has none.
 
     about: further facts, such as the engine. notes: what is not displayed, and why.
     """

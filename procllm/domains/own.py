@@ -28,7 +28,7 @@ def in_one_go(
 ) -> Domain:
     """The domain, with a network of three methods: take notes, write the answer, and the top task that verifies it.
 
-    about: the problem specification. goal: what answer.txt has to hold, in words. tasks(count, seed): ids of the tasks.
+    about: the problem specification. goal: required content of answer.txt. tasks(count, seed): ids of the tasks.
     request(task): the request that the agent reads. fault(task, answer): what is wrong with the answer, "" if nothing.
     rule: answers a request, for the engine `rules`.
     """

@@ -1,10 +1,10 @@
-"""Which number is what: entities come in blocks of 20, and a place in the block is always of the same kind.
+"""The layout of entity numbers: entities come in blocks of 20, and a position in the block always has the same kind.
 
 So the kind of an entity, and the entities that it may be linked to, are computed from numbers. Links go to the same
 block or to earlier ones: a smaller encyclopedia is the beginning of a larger one, article by article.
 
-Blocks belong to one of four eras, by turns. People of an era are born within ten years, and whoever works together is
-of one era, so that no one directs a film before birth or after death.
+Blocks belong to one of four eras, by turns. People of an era are born within ten years, and people who work together
+share an era, so that nobody directs a film before birth or after death.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ONE_TO_ONE = frozenset(
         ("museum", "architect"), ("person", "parent"), ("film", "basis"),
     )
 )  # fmt: skip
-# What stands beside a number; others are written as they are.
+# Units of numbers; numbers of other fields are written without a unit.
 UNITS = {
     "height": "{:,} metres", "elevation": "{:,} metres", "distance": "{} kilometres", "walk": "{} metres",
     "runtime": "{} minutes", "price": "{} dollars", "ticket": "{} dollars", "money": "{:,} dollars",

@@ -131,7 +131,7 @@ def lender(seed: int, number: int) -> int:
     if place == SECOND_FILM:
         if draw < (16 if "basis" in facts(seed, number) else 1):
             return neighbour(number, "novel")
-        # Two films of one name are told apart by their years.
+        # Films with the same name differ in their years.
         different = draw > 16 and facts(seed, first)["year"] != facts(seed, number)["year"]
         return lender(seed, first) if different else number
     return lender(seed, first) if draw < 3 else neighbour(number, "novel") if draw < 5 else number

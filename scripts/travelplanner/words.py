@@ -58,7 +58,7 @@ def attraction_name(rng: Random) -> str:
 
 
 def goal_text(rng: Random, task: TripTask) -> str:
-    """The query in words; it says everything that the task's fields say."""
+    """The query as text; it states every field of the task."""
     first, last = spoken(task.dates[0]), spoken(task.dates[-1])
     party = "one traveler" if task.people == 1 else f"{task.people} people"
     where = task.dest if task.days == 3 else f"{task.visiting_city_number} cities in {task.dest}"

@@ -1,7 +1,7 @@
 """Questions over the synthetic web, like AssistantBench's: collect a list, filter it, look things up, and compute.
 
 The gold answer comes from the encyclopedia's facts; the pages that hold the evidence are sound ones, so every question
-can be answered, whatever faulty pages stand beside them.
+can be answered, whatever faulty pages the web also holds.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def faulty(
 ) -> Resource:
     """A faulty page beside a sound one.
 
-    content: of the sound page. rewritten: makes it anew, of a date and of what it says of its entities.
+    content: of the sound page. rewritten: makes it again, with another date and other statements about its entities.
     """
     host = HOSTS[fault]
     folder = str(OLD_YEAR) if fault == "outdated" else f"{rng.randrange(10**6):06}"
@@ -149,7 +149,7 @@ def page(own: Resource, content: Content, host: str) -> Resource:
 class Site:
     """All that the synthetic web has, by address, in the order of its search index.
 
-    seed, articles: of the encyclopedia. faults: how many faulty pages stand beside each list page; 0 is a web without.
+    seed, articles: of the encyclopedia. faults: faulty pages per list page; 0: none.
     Each kind of fault is as frequent as any other, and which page has which follows from the seed.
     """
 

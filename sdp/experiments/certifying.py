@@ -87,7 +87,7 @@ class Certifying(Playable):
         return {"score": self.score(trajectory)}
 
     def expert_actions(self, task: str) -> int | None:
-        """The number of actions in the benchmark's expert solution, None if unknown; no agent is told."""
+        """The number of actions in the benchmark's expert solution, None if unknown; no agent sees it."""
         return None
 
     def steps(self, trajectory: Trajectory, exchanges: Sequence[Exchange] = ()) -> Timeline:

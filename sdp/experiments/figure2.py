@@ -127,7 +127,7 @@ def telling(trajectories: Sequence[Trajectory]) -> Trajectory:
 
 
 def in_words(action: Mapping[str, Any] | None) -> str:
-    """An action on a multi-hop question, in words."""
+    """An action on a multi-hop question, as text."""
     if action is None:
         return "no answer that could be read"
     if "finding" not in action:

@@ -1,6 +1,6 @@
 """Reader of questions on the synthetic encyclopedia: from any wording to the chain of relations that it follows.
 
-It finds the names in a question and, by the words of lexicon.yaml, what is said around them. Among all chains that the
+It finds the names in a question and, by the words of lexicon.yaml, the phrases around them. Among all chains that the
 kinds of things allow from the named thing on, it takes the one that leaves the least of the words unexplained.
 """
 
@@ -29,7 +29,7 @@ LEAD = re.compile(
     r"|(?:please )?(?:name|tell|give|find|state|identify)(?: me| us)?\b"
 )
 BEFORE_HEAD = re.compile(r"(?: (?:is|was|are|were|the|a|an|name of|official|larger|big|one|other))* ")
-# Words between a name and what is said about it: "of" and "whom" before the name, "'s" and "was" after it.
+# Words between a name and its property: "of" and "whom" before the name, "'s" and "was" after it.
 ATTACHED = re.compile(r"[\s,]*(?:(?:of|by|to|in|for|at|on|the|that|which|whom|where|did|does|was|is|has)[\s,]+)*")
 SUBJECT = re.compile(r"(?:^|\b(?:where|which|that|when|whom|whose \w+) )(?:the )?$")
 OWN = re.compile(r"['’]s? ")

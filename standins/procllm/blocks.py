@@ -113,7 +113,7 @@ def _judged_steps(problem: StackProblem, product: str, notes: Mapping[str, str])
 
 
 def _not_flat(state: State) -> str:
-    """Why a state does not have every block clear and the hand empty, in words; "" if it has."""
+    """Why a state does not have every block clear and the hand empty, as text; "" if it has."""
     if state.holding is not None:
         return f"After the steps the hand still holds the {state.holding} block"
     covered = next((tower[0] for tower in state.towers if len(tower) > 1), None)

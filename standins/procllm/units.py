@@ -55,7 +55,7 @@ def read_groups(text: str) -> list[Group] | None:
 
 
 def fault_of(groups: Sequence[Group], problem: MovementProblem) -> str:
-    """Why the groups do not reach the goal, in words; "" if they do."""
+    """Why the groups do not reach the goal, as text; "" if they do."""
     placed = Counter(unit for group in groups for unit in group.units)
     if unknown := next((unit for unit in placed if unit not in problem.units), None):
         return f"There is no unit {unknown}"

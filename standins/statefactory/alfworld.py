@@ -39,7 +39,7 @@ SENTENCE_END = re.compile(r"(?<=\.)\s+(?!In it|Next to it|Looking quickly)|\n")
 
 
 class Task(NamedTuple):
-    """A parsed task. thing, place: kinds; place is "" if the thing has to be looked at under the lamp."""
+    """A parsed task. thing, place: kinds; place is "" if the thing has to be examined under the lamp."""
 
     thing: str
     place: str
@@ -92,7 +92,7 @@ def blueprint(goal: str) -> Entities:
     if task is None:
         return ()
     if not task.place:
-        # No observation says that a thing was looked at; holding it under a lamp that is on is the whole goal.
+        # No observation says that a thing was examined; holding it under a lamp that is on is the whole goal.
         location = Attribute("location", f"{HAND} under {LAMP}")
         return Entity(task.thing, (location,)), Entity(LAMP, (Attribute("power", "on"),))
     wanted = (Attribute("location", placed(task.place)), *filter(None, [task.treatment]))

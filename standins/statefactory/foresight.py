@@ -1,10 +1,9 @@
 """A world model by rules: predicts the result of an action, as far as the texts seen so far allow.
 
-The rules answer `predict_prompt` for `engine="rules"`, from the fields that a model is shown: no world is opened. In
-BlocksWorld every text states everything that holds, and the rules are the simulator's own, so all predictions are
-right. In a household of ALFWorld they know what was seen and how actions are answered. They predict nothing about
-places that were not looked at, and know that two pieces of furniture share a place only after it was seen. With noise,
-they predict that nothing changes.
+The rules answer `predict_prompt` for `engine="rules"`, from the prompt's fields alone: no world is opened. In
+BlocksWorld every observation states all facts, and the rules are the simulator's, so all predictions are right. In
+ALFWorld they know past observations and the form of answers. They predict nothing about unseen places, and learn only
+from an observation that two pieces of furniture share a place. With noise, they predict that nothing changes.
 """
 
 from __future__ import annotations

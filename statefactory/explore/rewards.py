@@ -228,7 +228,7 @@ class Rewards(Panel):
             self._look()
 
     def edit(self) -> None:
-        """Replace the fact by the text and display how the reward changes. Errors are displayed in words."""
+        """Replace the fact by the text and display how the reward changes. Errors are displayed as text."""
         fact, followed = self.fact.value, self.followed
         if followed is None or fact is None or self.text.value == fact.text:
             self.moved.value = ""

@@ -28,7 +28,7 @@ NUMBERS = re.compile(r"\d{1,5}(?:, *\d{1,5})*")
 
 
 class PredictFields(Fields):
-    """tools: the actions in words. first: what was seen before any action. steps: actions and observations since."""
+    """tools: the actions as text. first: what was seen before any action. steps: actions and observations since."""
 
     tools: str
     goal: str

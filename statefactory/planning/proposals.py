@@ -21,7 +21,7 @@ TRIES = 3  # attempts to get a well-formed answer
 
 
 class ProposeFields(Fields):
-    """tools: the actions in words. first: what was seen before any action. steps: actions and observations since.
+    """tools: the actions as text. first: what was seen before any action. steps: actions and observations since.
 
     count: how many actions are asked for, at most MOST_PROPOSED.
     """
@@ -69,7 +69,7 @@ class Proposer(Protocol):
 
 
 class Prompted:
-    """A model that notes the situation before it proposes. Gets the actions in words, the goal and the path."""
+    """A model that notes the situation before it proposes. Gets the actions as text, the goal and the path."""
 
     def __init__(self, backbone: Backbone, world: str, tools: str) -> None:
         """world: short name, part of the prompts' names. tools: description of the actions."""

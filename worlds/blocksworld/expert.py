@@ -183,7 +183,7 @@ def check(task: BlocksTask, plan: tuple[Action, ...]) -> None:
 
 
 def state_after(problem: BlocksProblem, actions: Iterable[str]) -> State:
-    """The state after actions in words; texts that are no action, and impossible actions, change nothing."""
+    """The state after actions given as text; texts that are no action, and impossible actions, change nothing."""
     state = problem.start
     for words in actions:
         action = read_action(words, state.blocks)

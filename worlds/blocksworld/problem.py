@@ -115,7 +115,7 @@ def _parsed(text: str) -> list:
 
 @dataclass(frozen=True, slots=True)
 class BlocksTask:
-    """One problem. goal: in words; problem: start and goal as values."""
+    """One problem. goal: its text; problem: start and goal as values."""
 
     id: str
     goal: str

@@ -156,7 +156,7 @@ def letters(index: int) -> str:
 
 @cache
 def block_name(block: str) -> str:
-    """A block's name in words: "red block" for a; after the last colour "red block 2"; "b1 block" for other names."""
+    """A block's name as text: "red block" for a; after the last colour "red block 2"; "b1 block" for other names."""
     if not re.fullmatch("[a-z]{1,2}", block):
         return f"{block} block"
     index = 0
@@ -167,7 +167,7 @@ def block_name(block: str) -> str:
 
 
 def block_of(name: str) -> str:
-    """The block with this name in words: the inverse of `block_name`."""
+    """The block with this name: the inverse of `block_name`."""
     match = re.fullmatch(r"(\w+) block(?: (\d+))?", name)
     if match is None or match[1] not in COLOURS:
         return name.removesuffix(" block")
@@ -180,12 +180,12 @@ def in_order(block: str) -> tuple[int, str]:
 
 
 def clause(fact: Fact) -> str:
-    """A fact in words: "the red block is on the table"."""
+    """A fact as text: "the red block is on the table"."""
     return PREDICATES[fact[0]].format(*map(block_name, fact[1:]))
 
 
 def observation(state: State) -> str:
-    """All facts of a state in words, separated by commas, without a full stop."""
+    """All facts of a state as text, separated by commas, without a full stop."""
     ranks = list(PREDICATES)  # a dict keeps its order, which is that of an observation
     facts = sorted(state.facts(), key=lambda fact: (ranks.index(fact[0]), [in_order(block) for block in fact[1:]]))
     return ", ".join(map(clause, facts))
@@ -204,13 +204,13 @@ def facts_of(text: str) -> tuple[Fact, ...] | None:
 
 
 def goal_text(goal: Iterable[Fact]) -> str:
-    """The goal in words, in the order given: "A", "A and B", "A, B and C"."""
+    """The goal as text, in the order given: "A", "A and B", "A, B and C"."""
     *clauses, last = map(clause, goal)
     return f"{', '.join(clauses)} and {last}" if clauses else last
 
 
 def action_text(action: Action) -> str:
-    """An action in words: "unstack the orange block from on top of the red block"."""
+    """An action as text: "unstack the orange block from on top of the red block"."""
     blocks = [action.block] if action.under is None else [action.block, action.under]
     return ACTIONS[action.name].format(*map(block_name, blocks))
 

@@ -156,7 +156,7 @@ def vehicle(text: str) -> str | None:
 
 
 def kind(value: Any) -> str:
-    """The JSON type of a value in words, for messages."""
+    """The name of a value's JSON type, for messages."""
     names = {
         type(None): "null", bool: "a truth value", int: "a number", float: "a number", str: "text", list: "a list",
         dict: "an object",

@@ -22,7 +22,7 @@ class Page:
     """The result of a scrape.
 
     url: the requested address. address: of the page that was read, after redirects. text: in Markdown, with tables.
-    error: why there is no text, in words for an agent; "" if there is none.
+    error: why there is no text, as a message for an agent; "" if there is none.
     """
 
     url: str

@@ -92,7 +92,7 @@ def sub_page(instruction: str, product: Product, name: str) -> Page:
 
 
 def as_text(page: Page) -> str:
-    """The page in words; chosen options are also named at the top, in reverse page order."""
+    """The page as text; chosen options are also named at the top, in reverse page order."""
     chosen = [element.text for element in page if element.kind is Kind.OPTION and element.clicked]
     lines = [f"You have clicked {text}." for text in reversed(chosen)]
     for element in page:

@@ -202,7 +202,7 @@ def run(state: State, plan: list[Line]) -> Ran:
 
 
 def _obstacle(state: State, action: Action) -> str:
-    """Why an action is impossible, in words; "" if it is possible."""
+    """Why an action is impossible, as text; "" if it is possible."""
     if action in state.actions():
         return ""
     if action.name in ("put-down", "stack"):
@@ -221,7 +221,7 @@ def _held(state: State) -> str:
 
 
 def missing(problem: StackProblem, state: State) -> str:
-    """The first goal that the state does not reach, in words; "" if it reaches all."""
+    """The first goal that the state does not reach, as text; "" if it reaches all."""
     facts = state.facts()
     unmet = next((pair for pair in problem.goal if ("on", *pair) not in facts), None)
     return f"In the end the {unmet[0]} block is not on top of the {unmet[1]} block" if unmet else ""

@@ -149,7 +149,7 @@ EXTRACT = read_prompt("sdp/multihop/extract.md", ExtractFields, Extract, retry_t
 
 
 class VerifyFields(Fields):
-    """What Validate may read at a hop: one paragraph and what is said to stand there."""
+    """What Validate may read at a hop: one paragraph and the claimed finding."""
 
     title: str
     text: str

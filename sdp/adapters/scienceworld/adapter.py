@@ -1,4 +1,4 @@
-"""SDP's operators for ScienceWorld (A.3): plans and actions in words; three checks come before Validate's prompt."""
+"""SDP's operators for ScienceWorld (A.3): plans and actions as text; three checks come before Validate's prompt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROOM = re.compile(r"(?:This room is called|This outside location is called|You a
 class Policy:
     """Options of the adapter. grain: what a predicate covers (§4.1), see GRAINS. recent: actions that Realize and
     Replan are shown. judged: next conditions that Validate is shown, which limits the cascade before the goal.
-    refused: what Replan is told about actions that the simulator refused: the targets that they were for (A.3), or the
+    refused: Replan's note about actions that the simulator refused: the targets that they were for (A.3), or the
     actions themselves.
     """
 

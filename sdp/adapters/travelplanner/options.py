@@ -288,7 +288,7 @@ def _suits(row: Any, state: TripState, nights: int) -> bool:
 
 
 def _affordable(state: TripState, slots: Sequence[tuple[int, str]], kept_back: KeptBack) -> Callable[[Option], bool]:
-    """Whether the cost without these slots, plus the option and what is kept back, is within the budget."""
+    """Whether the cost without these slots, plus the option and the reserve, is within the budget."""
     elsewhere = sum(d.cost for d in state.decisions if (d.day, d.slot) not in set(slots))
     return lambda option: elsewhere + option.cost + kept_back(option) <= state.task.budget
 

@@ -2,7 +2,7 @@
 
 Games: ALFWorld's two validation splits in turn, or the unseen floor plans of a synthetic seed; each is played by the
 expert's plan and by a random walk. True are the engine's PDDL atoms that hold. The reader's own functions `placed` and
-`kind` put them in words, so a preposition ("in cabinet 2" or "on cabinet 2") never counts as wrong; where a thing is,
+`kind` turn them into text, so a preposition ("in cabinet 2" or "on cabinet 2") never counts as wrong; where a thing is,
 and in what condition, comes from the engine alone. Restrictions:
 
 - Things count from the first observation that names them; for that only names are searched, no sentence is read.
@@ -84,7 +84,7 @@ def _episode(world: AlfWorld, task: HouseholdTask, actions: list[str | None], se
 
 
 class Simulator:
-    """The simulator's state in words, restricted to what the text has named so far. Created after a game's reset."""
+    """The simulator's state as text, restricted to what observations have named. Created after a game's reset."""
 
     def __init__(self, engine: Any, rules: Rules, task: HouseholdTask) -> None:
         module = package("worlds.alfworld.engine")
