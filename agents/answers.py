@@ -96,7 +96,7 @@ class ActInForm:
 
 
 class Plan(AnswerModel):
-    """Steps as text, in their order."""
+    """Steps in words, in their order."""
 
     steps: list[Line] = Field(description="each one thing to do, in order", min_length=1, max_length=MOST_STEPS)
 

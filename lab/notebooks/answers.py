@@ -5,37 +5,43 @@ No text here states a result: all is computed from the committed results and the
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from lab.notebooks import register, scoreboard, small_model
+from lab.machine.printing import hint
+from lab.notebooks import panels, register, scoreboard, small_model
 from lab.notebooks.register import PaperFindings
 from lab.notebooks.scoreboard import here_text, largest, sentence, short
 from lab.results import floors, stored
-from lab.results.claims import BY_CONSTRUCTION, BY_NULL, BY_PLACEBO, FITTED, NOT_RUN, Finding, count
+from lab.results.claims import BY_CONSTRUCTION, BY_NULL, BY_PLACEBO, FITTED, NOT_RUN, BadClaim, Finding, count
+from lab.results.plots import FEW
 from lab.results.statistics import Interval
-from lab.results.stored import Stored
+from lab.results.stored import Stored, Value
 from lab.results.verdicts import AGREES, DIFFERENT, OPPOSES, REPRODUCED, TOO_SMALL
 
-MOST_ANSWERED = 3  # claims in an answer box; the others are on the scoreboard
-MOST_REPORTED = 6  # numbers in the box of a notebook without claims
+MOST_ANSWERED = 3  # sentences in an answer box; the other claims are on the scoreboard
 
 
 def text(notebook: str) -> str:
-    """The answer box of a notebook as Markdown, from the committed results: at most MOST_ANSWERED claims with their
-    numbers and verdicts, those that were run first.
+    """The answer box of a notebook as Markdown, from the committed results.
+
+    At most MOST_ANSWERED sentences: claims that were judged, then what the key figure shows, or the item's `answer`.
+    A last line counts the other claims.
     """
-    own = [finding for finding in scoreboard.findings(register.committed()) if finding.claim.notebook == notebook]
-    ordered = sorted(own, key=lambda finding: (finding.verdict.word == NOT_RUN, not finding.claim.headline))
-    lines = [f"- {sentence(finding)}" for finding in ordered[:MOST_ANSWERED]]
-    if rest := ordered[MOST_ANSWERED:]:
-        up = "../" * notebook.count("/")
-        words = ", ".join(f"{number} {word}" for word, number in sorted(Counter(f.verdict.word for f in rest).items()))
-        lines.append(f"- {len(rest)} more on the [scoreboard]({up}0_scoreboard.ipynb): {words}")
     if notebook in OVERVIEWS:
         return boxed(f"- {text}" for text in OVERVIEWS[notebook]())
-    if not lines:
-        lines = [*_reported(notebook)] or ["- No claim of the register is about this notebook."]
+    own = [finding for finding in scoreboard.findings(register.committed()) if finding.claim.notebook == notebook]
+    judged = sorted((finding for finding in own if _tells(finding)), key=lambda finding: not finding.claim.headline)
+    first = judged[:MOST_ANSWERED]
+    texts = [*map(sentence, first), *measured(notebook)][:MOST_ANSWERED]
+    lines = [f"- {text}" for text in texts] or ["- Nothing of this page was run."]
+    if others := [finding for finding in own if finding not in first]:
+        up = "../" * notebook.count("/")
+        words = ", ".join(
+            f"{number} {word}" for word, number in sorted(Counter(f.verdict.word for f in others).items())
+        )
+        lines.append(f"- {'Other c' if first else 'C'}laims on the [scoreboard]({up}0_scoreboard.ipynb): {words}.")
     recorded = scoreboard.headroom(register.recorded(), notebook)
     if len(recorded):
         lines += [
@@ -50,14 +56,34 @@ def boxed(lines: Iterable[str]) -> str:
     return "\n".join(["**Answer**, computed from the stored results:", "", *lines])
 
 
-def _reported(notebook: str) -> Iterator[str]:
-    """The numbers that a notebook without claims reported in its committed run, a line per kind of data."""
-    if report := stored.reported(notebook, stored.COMMITTED):
-        for data in dict.fromkeys(map(report.data_of, report.values)):
-            values = {name: value for name, value in report.values.items() if report.data_of(name) == data}
-            texts = [f"{name} {value}" for name, value in values.items() if value is not None]
-            more = f"; {len(texts) - MOST_REPORTED} more in the last cell" if len(texts) > MOST_REPORTED else ""
-            yield f"- {data} data: {'; '.join(texts[:MOST_REPORTED])}{more}"
+def _tells(finding: Finding) -> bool:
+    """Whether a claim belongs into an answer box: not if it was not run, or is true by construction, or n is tiny."""
+    tiny = finding.on_a_model and finding.n < FEW
+    return finding.verdict.word not in (NOT_RUN, BY_CONSTRUCTION, FITTED) and not tiny
+
+
+def measured(notebook: str) -> list[str]:
+    """The committed results of a page in sentences: its items' `answer`, or one per panel of the key figure."""
+    report = stored.reported(notebook, stored.COMMITTED)
+    written = [item.answer for item in panels.items_of(notebook) if item.answer]
+    if written and report:
+        return [filled(answer, report.values) for answer in written]
+    drawn = panels.of(notebook, Stored())
+    return [text for panel in drawn if (text := panels.sentence(panel, panels.decimals(drawn)))]
+
+
+def filled(answer: str, values: Mapping[str, Value | None]) -> str:
+    """An item's `answer` with its figures: "{figure}" becomes the value, "{figure|text|other text}" the text if it is
+    true. Raises BadClaim for a figure that the notebook does not report.
+    """
+
+    def text_of(match: re.Match[str]) -> str:
+        figure, *texts = match[1].split("|")
+        if figure not in values:
+            raise BadClaim(f"`answer` names {figure!r}, which its notebook does not report{hint(figure, values)}")
+        return (texts[0] if values[figure] else texts[1]) if texts else str(values[figure])
+
+    return re.sub(r"\{([^}]+)\}", text_of, answer)
 
 
 def found(judged: Sequence[PaperFindings]) -> list[str]:

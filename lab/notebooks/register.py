@@ -49,7 +49,8 @@ class Item:
     """Tables, figures or sections of a paper, and the notebook or the page of docs/ with them.
 
     note: what is missing, or why there is no notebook or page. shows: content of the notebook's key figure. drawing: a
-    committed figure that is used as key figure instead, such as a diagram.
+    committed figure that is used as key figure instead, such as a diagram. answer: a sentence for the answer box, with
+    the notebook's numbers in braces (`answers.filled`); by default the sentence says what the key figure shows.
     """
 
     __pydantic_config__ = STRICT
@@ -61,6 +62,7 @@ class Item:
     note: str = ""
     shows: Shows | None = None
     drawing: str = ""
+    answer: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

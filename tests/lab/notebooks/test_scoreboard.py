@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lab.machine.faults import DamagedFile
 from lab.machine.paths import ROOT, published_data, recordings_folder
-from lab.notebooks import answers, commands, deviations, front_page, register, scoreboard
+from lab.notebooks import answers, commands, deviations, front_page, panels, register, scoreboard
 from lab.notebooks.documents import committed, name_of
-from lab.results import exports, stored
+from lab.results import dots, exports, stored
+from lab.results.claims import BadClaim
 from lab.results.statistics import Interval
 from lab.results.stored import Stored
 from lab.runs import recordings
@@ -191,3 +193,32 @@ def test_what_cannot_be_read_is_named(folder: Path, entry: str, why: str) -> Non
     (folder / "sdp.yaml").write_text(ENTRY + entry, encoding="utf-8")
     with pytest.raises(DamagedFile, match=why):
         deviations.entries("sdp")
+
+
+def test_an_items_answer_states_the_reported_figures() -> None:
+    values = {"wrong, %": 2.5, "reaches the goal": True, "stalls": False}
+    answer = "{wrong, %} % are wrong; it {reaches the goal|ends|goes on} and {stalls|stalls|moves}."
+    assert answers.filled(answer, values) == "2.5 % are wrong; it ends and moves."
+    with pytest.raises(BadClaim, match=r"'wrong %'.*did you mean 'wrong, %'"):
+        answers.filled("{wrong %}", values)
+
+
+def test_a_panels_sentence_compares_answers_of_the_same_kind() -> None:
+    def line(label: str, *values: tuple[float, str], **more: Any) -> dots.Line:
+        return dots.Line(label, tuple(dots.Dot(value, who=who, n=40, name="m") for value, who in values), **more)
+
+    lines = [
+        line("ours", (60.0, dots.RULES), (30.0, dots.SMALL), paper=(75.0,)),
+        line("no check", (55.0, dots.RULES), (99.0, dots.SMALL)),
+        line("no plan", (50.0, dots.RULES)),
+        line("ours, placebo", (58.0, dots.RULES)),
+        dots.Line(dots.NULL_MODEL, null=12.0, note="first, n = 40"),
+    ]
+    sentence = panels.sentence(panels.Panel("score", lines, lower=False), 1)
+    assert sentence == (
+        "score: ours 60.0 by rules (no model), n = 40; 30.0 by m, n = 40; the paper has 75.0; "
+        "best other: *no check* 55.0; placebo: *ours, placebo* 58.0; null model (first, n = 40) 12.0."
+    )
+    lower = panels.sentence(panels.Panel("distance", lines, lower=True), 1)
+    assert "best other: *no plan* 50.0" in lower
+    assert panels.sentence(panels.Panel("score", lines[-1:], lower=False), 1) == ""

@@ -1,0 +1,202 @@
+"""The panels of a page's key figure: methods with our values, published ones and the strongest null model.
+
+The register declares which metrics of which table a notebook displays, and the names of its methods
+(`register.Shows`). A panel is drawn by `lab.results.dots`, and summed up in a title and in a sentence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from lab.notebooks import register, scoreboard
+from lab.notebooks.register import Shows
+from lab.results import dots, tables
+from lab.results.stored import FLOOR, Stored
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_PANELS = 3  # of a figure; the page's table has the other metrics
+MOST_LINES = 11  # lines in a panel; methods with a value of ours have priority
+
+
+class Panel(NamedTuple):
+    """A panel. lines: the methods and the strongest null model. lower: whether lower values are better."""
+
+    metric: str
+    lines: list[dots.Line]
+    lower: bool
+
+
+def of(notebook: str, stored: Stored) -> list[Panel]:
+    """The panels of a notebook's key figure, at most MOST_PANELS; empty if nothing of it is stored."""
+    layouts = layouts_of(notebook, stored.rows(notebook, notebook))
+    every = [
+        Panel(metric, lines_of(shows, metric, notebook, stored), shows.lower)
+        for shows in layouts
+        for metric in shows.metrics
+    ]
+    return [panel for panel in every if panel.lines][:MOST_PANELS]
+
+
+def items_of(notebook: str) -> list[register.Item]:
+    """The tables and figures of the papers that are on a notebook's page."""
+    return [item for paper in register.papers() for item in paper.items if item.notebook == notebook]
+
+
+def layouts_of(notebook: str, rows: pd.DataFrame | None) -> list[Shows]:
+    """The layouts of the key figure: the register's, or all metrics of `rows` if no table of a paper is on the page."""
+    if items := items_of(notebook):
+        return [item.shows for item in items if item.shows]
+    if rows is None or not {*tables.COLUMNS} <= {*rows}:
+        return []
+    return [Shows(table=notebook, metrics=dict.fromkeys(rows["metric"], ""))]
+
+
+def lines_of(shows: Shows, metric: str, notebook: str, stored: Stored) -> list[dots.Line]:
+    """The lines of a panel: the methods in the table's order, at most MOST_LINES, then the strongest null model.
+
+    If there are too many methods, those with a value of ours have priority.
+    """
+    rows = stored.rows(shows.table, notebook)
+    if rows is None:
+        return []
+    rows = rows[(rows["metric"] == metric) & rows["value"].notna()]
+    rows = named(rows, shows)
+    lines = [_line(str(method), group) for method, group in rows.groupby("method", sort=False)]
+    lines = [line for line in lines if line.paper or any(dot.n != 1 for dot in line.dots)]
+    chosen = sorted(lines, key=lambda line: not line.dots)[:MOST_LINES]
+    return [line for line in lines if line in chosen] + _null(shows.metrics[metric], shows.lower, stored)
+
+
+def named(rows: pd.DataFrame, shows: Shows) -> pd.DataFrame:
+    """The rows with the methods' names of the figure, in the register's order."""
+    if shows.by == "backbone":
+        return rows.assign(method=rows["backbone"])
+    if shows.methods:
+        listed, order = rows["method"].isin(shows.methods), [*dict.fromkeys(shows.methods.values())]
+        named = rows[listed].assign(method=rows["method"].map(shows.methods))
+        return named.sort_values("method", key=lambda names: names.map(order.index), kind="stable")
+    return rows
+
+
+def _line(method: str, rows: pd.DataFrame) -> dots.Line:
+    published = rows[rows["evidence"] == "published"]
+    own = rows[rows["evidence"] != "published"].sort_values("n", kind="stable", ascending=False)
+    own = own[own["n"] != 1] if any(own["n"] != 1) else own  # a single task says nothing
+    own = own.assign(model=own["backbone"].map(model_label)).drop_duplicates(
+        ["model", "evidence"]
+    )  # keeps the most tasks
+    values = [
+        dots.Dot(
+            row.value,
+            row.ci_low,
+            row.ci_high,
+            dots.who(text_or_empty(row.backbone), row.evidence),
+            _count(row.n),
+            row.model,
+        )  # fmt: skip
+        for row in own.sort_values("model").itertuples()
+    ]
+    values.sort(key=lambda dot: dots.WHO.index(dot.who))
+    return dots.Line(method, tuple(values), tuple(published["value"].drop_duplicates()))
+
+
+def _null(benchmark: str, lower: bool, stored: Stored) -> list[dots.Line]:
+    """A line with the strongest null model of a benchmark, over all its tasks; empty without one."""
+    agents = stored.agents(benchmark, FLOOR)
+    if not agents:
+        return []
+    best = (min if lower else max)(agents, key=lambda agent: agent.mean(agent.values))
+    value = best.mean(best.values) * (1 if lower else 100)
+    return [dots.Line(dots.NULL_MODEL, null=value, note=f"{best.side.condition}, n = {len(best.values)}")]
+
+
+def title_of(panel: Panel) -> str:
+    """The figure's title: our values and the paper's, of the first method that a model answered, else of the first.
+
+    If neither the paper nor a model has a value: the lowest and the highest method.
+    """
+    metric, lines, _ = panel
+    models = (dots.SMALL, dots.BIG)
+    pairs = [(dot.value, line.label.strip(), dot) for line in lines for dot in line.dots]
+    if len(pairs) > 1 and not any(line.paper or any(dot.who in models for dot in line.dots) for line in lines):
+        low, high = (choose(pairs, key=lambda pair: pair[0]) for choose in (min, max))
+        if low[0] == high[0]:
+            return f"{metric}: {_number(low[0])} for all"
+        ends = [label if low[1] != high[1] else f"{label} {_by(dot)}" for _, label, dot in (low, high)]
+        return f"{metric}: {_number(low[0])} ({ends[0]}) to {_number(high[0])} ({ends[1]})"
+    with_model = [line for line in lines if any(dot.who in models for dot in line.dots)]
+    line = next(iter(with_model or [line for line in lines if line.dots] or lines))
+    values_of: dict[str, list[float]] = {}
+    for dot in line.dots:
+        values_of.setdefault("" if dot.name and dot.name in line.label else f" {_by(dot)}", []).append(dot.value)
+    parts = ["–".join(map(_number, sorted({min(values), max(values)}))) + who for who, values in values_of.items()]
+    parts += [f"{' and '.join(map(_number, line.paper))} in the paper"] if line.paper else []
+    return f"{line.label}: {', '.join(parts)}"
+
+
+def decimals(drawn: Sequence[Panel]) -> int:
+    """Decimals of a figure: three for values in [0, 1], one for percentages."""
+    values = [dot.value for panel in drawn for line in panel.lines for dot in line.dots]
+    return 3 if values and max(values) <= 1 else 1
+
+
+def sentence(panel: Panel, decimals: int) -> str:
+    """The panel in a sentence: the first method that was run, the paper's value, and the best of each other kind.
+
+    Methods and placebo are compared on answers of the same kind as the first method's first dot. "" if nothing was run.
+    """
+    answered = [line for line in panel.lines if any(dot.n != 1 for dot in line.dots)]
+    if not answered:
+        return ""
+    first, others = answered[0], answered[1:]
+    by_who = {dot.who: dot for dot in reversed(first.dots)}  # one per kind, the first
+    texts = [f"{_valued(dot, decimals)}{_answerer(first, dot)}" for dot in by_who.values()]
+    parts = [f"{panel.metric}: {first.label.strip()} {'; '.join(reversed(texts))}"]
+    if first.paper:
+        parts.append(f"the paper has {' and '.join(f'{value:.{decimals}f}' for value in first.paper)}")
+    same = [(line.label.strip(), dot) for line in others for dot in line.dots if dot.who == first.dots[0].who]
+    placebos = [pair for pair in same if dots.PLACEBO in pair[0].lower()]
+    for kind, pairs in (("best other", [pair for pair in same if pair not in placebos]), ("placebo", placebos)):
+        if pairs:
+            label, dot = (min if panel.lower else max)(pairs, key=lambda pair: pair[1].value)
+            parts.append(f"{kind}: *{label}* {_valued(dot, decimals)}")
+    parts += [f"null model ({line.note}) {line.null:.{decimals}f}" for line in panel.lines if line.null is not None]
+    return f"{'; '.join(parts)}."
+
+
+def _answerer(line: dots.Line, dot: dots.Dot) -> str:
+    """Who answered and n: " by gpt-4o, n = 60". A model in the line's label is not repeated."""
+    who = f"simulated ({dot.name})" if dot.who == dots.SIMULATED else _by(dot)
+    who = "" if dot.who in (dots.SMALL, dots.BIG) and dot.name in line.label else f" {who}"
+    return f"{who}, n = {dot.n:,}" if dot.n else who
+
+
+def _valued(dot: dots.Dot, decimals: int) -> str:
+    ends = "" if math.isnan(dot.low) else f" [{dot.low:.{decimals}f}, {dot.high:.{decimals}f}]"
+    return f"{dot.value:.{decimals}f}{ends}"
+
+
+def _by(dot: dots.Dot) -> str:
+    """Who answered, for a title: "by gpt-4o", "simulated"."""
+    return dot.who if dot.who == dots.SIMULATED else f"by {dot.name if dot.who in (dots.SMALL, dots.BIG) else dot.who}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if 0 < abs(value) < 1 else f"{value:.1f}"
+
+
+def model_label(backbone: object) -> str:
+    """A backbone's label without runtime and options."""
+    return scoreboard.short(text_or_empty(backbone))
+
+
+def text_or_empty(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: float) -> int:
+    return 0 if math.isnan(value) else int(value)
