@@ -115,6 +115,11 @@ class Setup:
         asks = self.proposer == self.world_model == "model"
         return self.backbone.engine.evidence if asks else "simulated"
 
+    @property
+    def widest(self) -> int:
+        """The largest width of a search: 0 for all valid actions; a model proposes at most MOST_PROPOSED."""
+        return 0 if self.proposer == "valid" else proposals.MOST_PROPOSED
+
     def predictor(self, backbone: Backbone | None = None) -> StateFactory:
         """StateFactory with fragments as values, as Table 17 prints them."""
         return StateFactory(backbone or self.backbone, embedder_of(DEFAULT), values="fragments")
@@ -251,7 +256,7 @@ class Searches:
     def rows(self) -> pd.DataFrame:
         """Both comparisons as a results table: OPEN and CLOSED, means over the orders of proposed actions."""
         backbone, evidence = self.setup.backbone.engine.label, self.setup.evidence
-        all_actions = self.open["width"] == "all"  # searches over all actions come first, since both games have them
+        all_actions = self._widest(self.open)  # these searches come first, since both games have them
         frames = (
             (OPEN, self.data, pd.concat([self.open[all_actions], self.open[~all_actions]])),
             (CLOSED, "synthetic", self.closed),
@@ -274,11 +279,15 @@ class Searches:
             lines.append(f"{metric}, at most {self.budget}: {'; '.join(map(_sentence, frame.to_dict('records')))}.")
         return "\n".join(lines)
 
+    def _widest(self, frame: pd.DataFrame) -> pd.Series:
+        """Whether a line's search is over as many actions as the proposer gives."""
+        return frame["width"] == (self.setup.widest or "all")
+
     def figures(self) -> dict[str, tuple[float, str]]:
         """Numbers to check: name -> (value, data that it requires, or "")."""
         checked = {}
         for suffix, required_data, frame in (("", "", self.open), (", closed drawer", "synthetic", self.closed)):
-            statefactory = frame[(frame["search"] == "StateFactory") & (frame["width"] == "all")]
+            statefactory = frame[(frame["search"] == "StateFactory") & self._widest(frame)]
             for kind, line in zip(("tree search", "greedy"), statefactory.to_dict("records"), strict=True):
                 checked[f"solved, {kind}{suffix}"] = float(line["solved"]), required_data
                 checked[f"outcomes foreseen, {kind}{suffix}"] = float(line["outcomes"]), required_data
@@ -300,7 +309,7 @@ def searched(
     stepwise = main if task else case(data="synthetic")
     limited, unlimited = (
         [Settings(simulations, width, steps=20) for width in (3, 8)],
-        Settings(simulations, 0, steps=20),
+        Settings(simulations, setup.widest, steps=20),
     )
     full = [unlimited, replace(unlimited, simulations=1)]
     comparisons = compared(main, setup, [*limited, *full], budget, 2), compared(drawer, setup, full, budget, 2)

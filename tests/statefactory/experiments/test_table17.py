@@ -78,6 +78,20 @@ def test_models_propose_and_foresee_in_the_place_of_the_world(server: ChatServer
     assert found.episode.history.cost.calls > 0
 
 
+def test_a_model_proposes_in_all_searches_of_the_notebook(server: ChatServer) -> None:
+    """A model cannot list all actions, so the widest search has as many as it may be asked for."""
+    stock = {"held": "nothing", "place": "here", "usable": [], "aim": "go on"}
+    server.behave(lambda request: chat.answer({**stock, "actions": ["go to shelf 1"]}))
+    setup = Setup(engines={"propose": "small?patience=5"}, proposer="model")
+    drawer = table17.case("alfworld-made-train-006", "synthetic")
+    settings = [Settings(simulations=1, width=width, steps=1) for width in (3, setup.widest)]
+    compared = table17.compared(drawer, setup, settings, budget=3, seeds=1)
+    assert [*compared["width"][:2]] == [3, setup.widest] and (compared["solved"] == 0).all()
+    nothing = table17.SearchResult(False, (), 0, 0, 0)
+    rows = table17.Searches(setup, drawer, nothing, "synthetic", 3, compared, compared).rows()
+    assert rows["metric"].value_counts().to_dict() == {table17.OPEN: len(compared), table17.CLOSED: len(compared)}
+
+
 @pytest.mark.slow
 def test_breadth_first_finds_the_shortest_way_if_it_may() -> None:
     of = table17.case("alfworld-made-train-048", "synthetic")  # go there, take it, and switch the lamp on
