@@ -12,8 +12,8 @@ from typing import Annotated, Any, Self, TypeVar, cast
 
 from pydantic import AfterValidator, ConfigDict, Field
 
+from lab.models.answers import AnswerModel, FreeText, limited
 from lab.models.backbone import MalformedAnswer
-from lab.models.prompts import AnswerModel, FreeText, limited
 
 A = TypeVar("A", bound=Any)
 MOST_STEPS = 30  # of a plan; a model that repeats itself would never stop

@@ -14,8 +14,9 @@ from types import MappingProxyType
 from pydantic import Field
 
 from agents.answers import Act, Sentence, in_form
+from lab.models.answers import AnswerModel, FreeText, Listing
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields, FreeText, Listing, Prompt
+from lab.models.prompts import Fields, Prompt
 
 BY_SCHEMA = "schema"
 

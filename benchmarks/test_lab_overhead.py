@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from pydantic import Field
 
+from lab.models.answers import AnswerModel
 from lab.models.cache import AnswerCache
 from lab.models.connect import connect
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompts import Fields, Prompt
 from lab.models.rules import rule
 from lab.runs.manifest import Manifest
 from lab.runs.run import Episode, Run

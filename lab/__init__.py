@@ -14,7 +14,7 @@
 from lab.lazy import front_door
 
 PLACES = {
-    "Choice": "lab.models.prompts",
+    "Choice": "lab.models.answers",
     "Condition": "lab.runs.study",
     "Experiment": "lab.runs.experiment",
     "Ledger": "lab.models.backbone",

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import BeforeValidator, Field
 
-from lab.models.prompts import AnswerModel
+from lab.models.answers import AnswerModel
 from procllm.files import NOTES, SOLVER, File
 
 LONGEST_PATH = 200  # characters of a path shown in the list of last commands; no listed path is longer

@@ -14,9 +14,10 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, create_model
 
+from lab.models.answers import AnswerModel
 from lab.models.backbone import Backbone, MalformedAnswer
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields
+from lab.models.prompts import Fields
 from procllm.domains import Domain
 from procllm.files import File, listed
 from procllm.network import TOP, BadNetwork, Network, read

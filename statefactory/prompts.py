@@ -17,8 +17,9 @@ from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import Field
 
+from lab.models.answers import AnswerModel
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields, Prompt, Shorten
+from lab.models.prompts import Fields, Prompt, Shorten
 from statefactory.state import Entity, Group, Level, Values
 from statefactory.truncation import shortened
 

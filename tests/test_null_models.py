@@ -13,9 +13,10 @@ from agents.answers import ActInForm
 from agents.planning_prompts import judge_prompt, plan_prompt, sub_goal_prompt
 from agents.prompts import react_prompt
 from lab.models import rules
+from lab.models.answers import FreeText
 from lab.models.connect import connect
 from lab.models.nulls import NoChoice, _allowed
-from lab.models.prompts import GROUP, FreeText, Prompt
+from lab.models.prompts import GROUP, Prompt
 from procllm.prompts import ACTING, VERIFYING
 from sdp.adapters.assistantbench import prompts as web
 from sdp.adapters.multihop import labelled

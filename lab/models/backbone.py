@@ -15,7 +15,8 @@ from typing import Any, Protocol
 from lab.machine.paths import ROOT
 from lab.models import engines
 from lab.models.prompt_sets import reworded
-from lab.models.prompts import Prompt, Rendered
+from lab.models.prompts import Prompt
+from lab.models.rendering import Rendered
 
 PRICES = ROOT / "data" / "prices.yaml"
 RULES_PATHS = ("rules", "corrupted", "null")  # `Call.path` of answers by rules and null models, which cost nothing
@@ -30,7 +31,7 @@ class Call:
     request failed. tokens_in, tokens_out: as the server counted them, re-asks included. seconds: wall time, waiting
     included. took: the same, but for a cache hit the time that the model took originally; 0 if it was not stored.
     usd: None if the model's price or the tokens are unknown. cached: a cache hit, which is free. retries: requests
-    without a reply. cut: the prompt exceeded the engine's `context` and was truncated (lab/models/prompts.py).
+    without a reply. cut: the prompt exceeded the engine's `context` and was truncated (lab/models/rendering.py).
     truncated: number of answers, first and re-ask, that ended at `max_tokens`. other_model: the model that answered,
     if the reply names another one than the engine.
     """

@@ -15,6 +15,7 @@ from typing import Any
 
 from lab.machine import progress
 from lab.machine.secrets import clean_address
+from lab.models.answers import AnswerModel
 from lab.models.backbone import Answer, Call, MalformedAnswer, answered, price
 from lab.models.cache import RECORDING, AnswerCache
 from lab.models.client import (
@@ -34,7 +35,8 @@ from lab.models.client import (
 )
 from lab.models.engines import BINDINGS, OF_THE_MACHINE, SCHEMA, SHUFFLE, TEXT, TOOL, Engine, presets
 from lab.models.parsing import RefusedAnswer, Reply, read, reply_in
-from lab.models.prompts import AnswerModel, Prompt, Rendered, options_of, rendered
+from lab.models.prompts import Prompt
+from lab.models.rendering import Rendered, options_of, rendered
 from lab.models.servers import NOT_TAKEN, SMALL, Profile, Server, bound, client_settings, server_of, stated_address
 
 TEMPERATURE = 0.0  # unless the engine string says otherwise

@@ -16,7 +16,7 @@
     qwen3?preset=vllm-reasoning&enable_thinking=false&extra_body={"min_p":0.1}    the kind of server, and options that
                                 only this kind accepts (listed in docs/models.md)
     first?shuffle=1             any engine but a replay: shuffles listed options; the order follows from this seed and
-                                the question (see lab/models/prompts.py)
+                                the question (see lab/models/rendering.py)
     gpt-4o?prompts=mine         a model that is asked in your own wording, from a folder (lab/models/prompt_sets.py)
     rules@0.7, Verify: gpt-4o   the first engine, but others for single operators (`Prompt.operator`; in any case)
 

@@ -20,9 +20,11 @@ from pydantic import ValidationError
 
 from lab.machine.faults import Unavailable
 from lab.machine.files import key_of
+from lab.models.answers import AnswerModel, FreeText, faults
 from lab.models.backbone import Answer, Call
 from lab.models.engines import FIRST, LAST, Engine
-from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt, faults, rendered, shuffled
+from lab.models.prompts import Fields, Prompt
+from lab.models.rendering import rendered, shuffled
 
 Schema = Mapping[str, Any]
 

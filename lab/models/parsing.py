@@ -19,9 +19,10 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from lab.machine.secrets import redact
+from lab.models.answers import AnswerModel, faults
 from lab.models.backbone import MalformedAnswer
 from lab.models.client import LONGEST_QUOTE, BadBody, Kind, NotThisApi, body_json
-from lab.models.prompts import AnswerModel, Prompt, faults
+from lab.models.prompts import Prompt
 
 # By finish reason, in lower case; any other reason means a complete answer.
 KINDS = dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), Kind.TRUNCATED) | dict.fromkeys(
@@ -304,7 +305,7 @@ def _read(written: Any, answer: type[T]) -> T:
         _no_bool_as_number(text, answer)
     except ValidationError as error:
         raise MalformedAnswer(faults(error)) from None
-    if answer.kept_as().model_validate_json(value.model_dump_json()) != value:
+    if answer.stored_as().model_validate_json(value.model_dump_json()) != value:
         raise MalformedAnswer("the answer changes when it is written as JSON")
     return value
 

@@ -35,7 +35,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt, faults
+from lab.models.answers import AnswerModel, FreeText, faults
+from lab.models.prompts import Fields, Prompt
 
 FOLDER = "prompt_texts"
 FRONT_MATTER = re.compile(r"---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)

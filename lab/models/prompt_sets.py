@@ -36,9 +36,10 @@ from pydantic import ValidationError, model_validator
 from lab.machine.paths import ROOT
 from lab.machine.printing import hint
 from lab.models import engines
+from lab.models.answers import AnswerModel, FreeText, faults
 from lab.models.engines import PROMPTS, BadEngine, Engine
 from lab.models.prompt_files import FOLDER, TextFile, read_text_file
-from lab.models.prompts import GROUP, AnswerModel, FreeText, Listing, OneOf, Prompt, environment, faults
+from lab.models.prompts import GROUP, Prompt, environment
 
 DIGITS = 8  # of the hash in a run's engine string
 Texts = Mapping[str, TextFile]  # path in the folder, without the suffix -> file
@@ -179,8 +180,7 @@ def _own_form(prompt: Prompt, text: TextFile) -> dict[str, Any]:
         raise ValueError(f"{text.path}: schema: it needs type: object, and properties")
     form, narrow = (json.dumps(text.form, sort_keys=True), text.answer), prompt.narrow
     narrowed: Callable[[Any], type[AnswerModel]] | None = narrow and (lambda fields: _in_form(narrow(fields), *form))
-    listings = (*prompt.listings, Listing(narrow.options, "choice")) if isinstance(narrow, OneOf) else prompt.listings
-    return {"answer": _in_form(prompt.answer, *form), "narrow": narrowed, "listings": listings}
+    return {"answer": _in_form(prompt.answer, *form), "narrow": narrowed, "listings": prompt.every_listing}
 
 
 @cache
@@ -210,7 +210,7 @@ def _in_form(own: type[AnswerModel], schema: str, template: str) -> type[AnswerM
             return dict(form)
 
         @classmethod
-        def kept_as(cls) -> type[AnswerModel]:
+        def stored_as(cls) -> type[AnswerModel]:
             return own
 
     InForm.__name__ = own.__name__

@@ -15,7 +15,8 @@ from lab.machine.printing import hint
 from lab.machine.reading import MANIFEST, damaged, lines_in, read_json, read_whole, typed
 from lab.models import engines
 from lab.models.backbone import Answer, Call, answered
-from lab.models.prompts import Prompt, rendered
+from lab.models.prompts import Prompt
+from lab.models.rendering import rendered
 
 ANSWERS = "answers.jsonl"
 PACKED = f"{ANSWERS}.gz"

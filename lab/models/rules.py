@@ -26,9 +26,11 @@ from typing import Any, NamedTuple, TypeVar, cast
 from pydantic import ValidationError
 
 from lab.machine.files import key_of
+from lab.models.answers import AnswerModel, FreeText, faults
 from lab.models.backbone import Answer, Call
 from lab.models.engines import ORACLE, Engine
-from lab.models.prompts import AnswerModel, Fields, FreeText, Prompt, faults, rendered, shuffled
+from lab.models.prompts import Fields, Prompt
+from lab.models.rendering import rendered, shuffled
 
 GROUP = "lab.standins"
 Rule = Callable[[Any], AnswerModel]

@@ -29,7 +29,7 @@ from lab.machine.secrets import redact
 from lab.models import rules
 from lab.models.backbone import MalformedAnswer
 from lab.models.client import EndpointError
-from lab.models.prompts import PromptTooLong
+from lab.models.rendering import PromptTooLong
 from lab.runs.first_answers import FirstAnswers, paths_of, unread, unreadable
 from lab.runs.run import ENOUGH, Deaths, Episode, Run
 from lab.runs.workers import Cluster, Crew, Processes, Threads, WorkerDied

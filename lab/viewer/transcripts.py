@@ -17,7 +17,8 @@ from lab.models import engines
 from lab.models.backbone import Answer, Backbone, Cost, Ledger
 from lab.models.connect import connected
 from lab.models.prompt_sets import reworded
-from lab.models.prompts import Prompt, rendered
+from lab.models.prompts import Prompt
+from lab.models.rendering import rendered
 from lab.models.replay import ANSWERS, Replay
 from lab.viewer.steps import Exchange
 

@@ -31,7 +31,7 @@ from agents.prompts import (
     written,
 )
 from agents.worlds import multihop, scienceworld, travelplanner
-from lab.models.prompts import AnswerModel, FreeText
+from lab.models.answers import AnswerModel, FreeText
 from lab.models.rules import Corruption, corruption, verdict
 from worlds.travelplanner.itinerary import SLOTS
 from worlds.travelplanner.world import EMPTY

@@ -28,7 +28,7 @@ from agents.planning_prompts import (
 )
 from agents.prompts import ActFields, react_prompt, written
 from lab.models import rules
-from lab.models.prompts import AnswerModel, FreeText
+from lab.models.answers import AnswerModel, FreeText
 from lab.models.rules import Corruption
 from standins.agents.noise import beside_the_point, left_out, left_unlinked, misjudged
 from worlds.benchmark import Expert

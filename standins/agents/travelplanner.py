@@ -29,7 +29,7 @@ from agents.planning_prompts import (
 )
 from agents.prompts import ActFields, Past, react_prompt
 from agents.worlds.travelplanner import NAME
-from lab.models.prompts import AnswerModel
+from lab.models.answers import AnswerModel
 from lab.models.rules import rule
 from worlds.frozen import FOLDER
 from worlds.travelplanner.hard import RULED_OUT, forbids, has_room_type

@@ -21,7 +21,7 @@ from functools import partial
 from random import Random
 from typing import Any, TypeVar, cast
 
-from lab.models.prompts import AnswerModel
+from lab.models.answers import AnswerModel
 from lab.models.rules import corruption, rule
 from standins.statefactory.languages import Entities, language_of
 from statefactory.prompts import (

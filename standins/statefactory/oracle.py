@@ -18,8 +18,8 @@ from agents.planning_prompts import PromptOf
 from agents.prompts import ActFields, react_prompt
 from lab.machine.files import key_of
 from lab.models import rules
+from lab.models.answers import AnswerModel
 from lab.models.backbone import Backbone
-from lab.models.prompts import AnswerModel
 from standins.agents import oracle
 from standins.agents.oracle import Knows
 from statefactory.planning.prompts import ChooseFields, Chosen, RatedFields, choose_prompt, rewarded_prompt

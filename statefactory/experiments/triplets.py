@@ -17,9 +17,10 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from lab.models import engines
+from lab.models.answers import AnswerModel
 from lab.models.backbone import Backbone, Ledger
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields
+from lab.models.prompts import Fields
 from lab.results import tables
 from lab.results.exports import readable
 from lab.results.statistics import wilson

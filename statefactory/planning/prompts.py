@@ -15,9 +15,10 @@ from pydantic import ConfigDict, Field, create_model
 
 from agents.answers import Act, labelled
 from agents.prompts import HISTORY, OBSERVED, VALID, ActFields, act_form, world_prompt
+from lab.models.answers import AnswerModel, Listing
 from lab.models.backbone import MalformedAnswer
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields, Listing, Prompt
+from lab.models.prompts import Fields, Prompt
 from statefactory.predictors import Step
 
 PREDICT = "predict"  # operator of the world model

@@ -9,9 +9,10 @@ from typing import Protocol
 
 from pydantic import Field, create_model
 
+from lab.models.answers import AnswerModel
 from lab.models.backbone import Backbone, MalformedAnswer
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompts import Fields, Prompt
 from statefactory.predictors import Path, Step
 from worlds.pool import Pool
 

@@ -18,9 +18,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from lab.models.answers import AnswerModel
 from lab.models.backbone import Backbone, MalformedAnswer
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompts import Fields, Prompt
 from statefactory.predictors import Predictor
 from statefactory.truncation import oldest, shorter_text, without_end
 from statefactory.trust import UNREAD, Flags

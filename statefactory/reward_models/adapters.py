@@ -24,7 +24,8 @@ from lab.machine.paths import ROOT, shown
 from lab.machine.reading import read_json
 from statefactory.embeddings.sentence_transformer import quiet
 from statefactory.reward_models import backbones
-from statefactory.reward_models.recipe import Recipe
+from statefactory.reward_models.pairs import TRAININGS
+from statefactory.reward_models.recipe import Recipe, changes
 from statefactory.reward_models.scoring import Affine, Scorer, Tokeniser
 
 SHIPPED = ROOT / "data" / "reward_models"  # adapters with their predictions; of some trainings only the predictions
@@ -115,6 +116,23 @@ def read(folder: Path) -> Adapter:
             f"rank={recipe.rank}, alpha={recipe.alpha}. {again}"
         )
     return Adapter(folder, json.loads((folder / CARD).read_text(encoding="utf-8")))
+
+
+def cards(folder: Path = SHIPPED) -> list[dict[str, Any]]:
+    """The cards of all stored trainings: first the six of the preset, then those with changed recipes."""
+    stored = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob(CARD))]
+    order = {training: number for number, training in enumerate(TRAININGS)}
+    return sorted(stored, key=lambda card: (changed(card) != "", changed(card), order.get(card["name"], len(order))))
+
+
+def preset_cards(folder: Path = SHIPPED) -> dict[str, dict[str, Any]]:
+    """Training -> card, of the stored trainings with the recipe of the preset "two-cores"."""
+    return {card["name"]: card for card in cards(folder) if not changed(card)}
+
+
+def changed(card: Mapping[str, Any]) -> str:
+    """The changes of a card's recipe to the preset "two-cores"; "" for none."""
+    return ", ".join(changes(Recipe(**card["recipe"])))
 
 
 def save(folder: Path, model: Any, card: Mapping[str, Any]) -> Adapter:

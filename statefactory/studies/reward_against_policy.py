@@ -26,10 +26,11 @@ from statefactory.benchmark.published import PUBLISHED
 from statefactory.experiments import rivals
 from statefactory.experiments.best_of_n import CHANCE, END, MIDWAY, Choices, choices, success
 from statefactory.experiments.predictions import PredictionExperiment
-from statefactory.experiments.reward_models import LORA, OWN, kept
+from statefactory.experiments.reward_models import LORA, stored_distances
 from statefactory.experiments.rivals import LEARNED, ORACLE, PLACEBOS, RIDGE, SHORTEST
 from statefactory.experiments.scoring import STANDARD, Scoring, distances_of
 from statefactory.predictors import METHODS, PredictorSettings
+from statefactory.reward_models.predictor import OWN
 from statefactory.studies import table1
 from statefactory.studies.policy import BEST_OF_N, BOTH, best_of_n, reached, tree_search
 
@@ -140,7 +141,7 @@ def distances(
         if run and name in titles:
             part = run.part(world, titles[name])
             by_predictor[name] = dict(zip(part.episodes, map(float, part.distances(score)), strict=True))
-        elif {*(stored := _kept(name, world))} == {pair.task for pair in pairs}:
+        elif {*(stored := _stored(name, world))} == {pair.task for pair in pairs}:
             by_predictor[name] = stored
         else:
             # The predictor has no prompts, so it never uses its backbone.
@@ -295,12 +296,12 @@ def _matrices(choices: Sequence[Choices], distances: Mapping[str, Distances]) ->
     return distance_matrix, np.array([list(choice.success.values()) for choice in choices])
 
 
-def _kept(name: str, world: str) -> Distances:
+def _stored(name: str, world: str) -> Distances:
     """The stored distances of a trained predictor; empty for any other predictor."""
     if name != RIDGE and not name.startswith(LEARNED):
         return {}
     model, training = (RIDGE, world) if name == RIDGE else (LORA, name.removeprefix(LEARNED))
-    rows = kept()
+    rows = stored_distances()
     rows = rows[(rows["model"] == model) & (rows["trained_on"] == training) & (rows["shown"] == OWN)]
     rows = rows[rows["domain"] == world]
     return dict(zip(rows["task"], map(float, rows["distance"]), strict=True))

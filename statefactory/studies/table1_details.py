@@ -18,6 +18,7 @@ from statefactory.benchmark.domains import title
 from statefactory.epic import epic_distances
 from statefactory.experiments import reward_models, scores
 from statefactory.experiments.scoring import STANDARD, Prediction, Scoring
+from statefactory.reward_models.pairs import TRAININGS
 from statefactory.routing import OFFICIAL, PAPER
 from statefactory.studies.table1 import FRAGMENTS, MONOTONIC, STATEFACTORY, label
 
@@ -165,7 +166,7 @@ def _about(prediction: Prediction, rewards: np.ndarray) -> Mapping[str, float]:
 def matrices(distances: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Panels for `statefactory.plots.draw_matrix`: distances by training and test domain, the paper's first.
 
-    The last row of our panels is the monotonic baseline on the same pairs. distances: from `reward_models.kept`.
+    The last row of our panels is the monotonic baseline on the same pairs. distances: `reward_models.stored_distances`.
     """
     baseline = reward_models.monotonic(distances)
     ours = {
@@ -190,7 +191,7 @@ def report(report: Report, measured: pd.DataFrame, replayed: Iterable[pd.DataFra
 
 def report_trained(report: Report, distances: pd.DataFrame) -> None:
     """Report results of trained reward models. They are from stored predictions, so always on official data."""
-    for name in reward_models.TRAINED_ON:
+    for name in TRAININGS:
         for model, prefix in ((reward_models.LORA, "reward model"), (reward_models.RIDGE, "ridge")):
             by_test_domain = reward_models.by_domain(distances, model, name)
             value = (

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from agents.answers import MOST_STEPS, Graph, Judged, Plan, Sentence, SubGoal, in_form, read
+from lab.models.answers import FreeText
 from lab.models.backbone import MalformedAnswer
-from lab.models.prompts import FreeText
 
 KINDS = (Plan, Graph, Judged, Sentence)
 line = st.text(max_size=40).map(lambda text: " ".join(text.split())).filter(bool)

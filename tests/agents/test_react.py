@@ -16,9 +16,9 @@ from agents.loops import react
 from agents.play import SHOWN, Play, Settings
 from agents.prompts import CUT_OFF, ActFields, Past, react_prompt, without_oldest, written
 from chat_server import ChatServer
+from lab.models.answers import FreeText
 from lab.models.backbone import Ledger, MalformedAnswer
 from lab.models.connect import connect
-from lab.models.prompts import FreeText
 from staircase import staircase
 
 UP, DANCE, BABBLE = "Thought: On.\nAction: up", "Thought: Why not?\nAction: dance", "I am a stair."

@@ -12,8 +12,9 @@ import pytest
 
 from cellar import Cellar, Searches
 from lab.__main__ import main
+from lab.models.answers import AnswerModel
 from lab.models.backbone import Ledger
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompts import Fields, Prompt
 from lab.models.rules import _rules, rule
 from lab.runs.playable import PLAYABLE
 from sdp.adapters.corridor import CorridorAdapter, Walker, in_room

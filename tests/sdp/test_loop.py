@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from lab.models.answers import AnswerModel
 from lab.models.backbone import Answer, Call, Cost, Ledger, MalformedAnswer
 from lab.models.engines import parse
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompts import Fields, Prompt
 from lab.viewer.steps import Change
 from sdp.adapters.corridor import Corridor, CorridorAdapter, Walker, in_room, rolls, rooms
 from sdp.loop import Settings, UnreachablePlan, plain, run_episode

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cellar import Cellar, CellarAdapter, Purse, holds
+from lab.models.answers import AnswerModel
 from lab.models.backbone import Cost, Ledger, MalformedAnswer
 from lab.models.connect import connect
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompts import Fields, Prompt
 from lab.models.rules import rule
 from sdp.adapters.corridor import Corridor, CorridorAdapter, rooms
 from sdp.loop import Settings, run_episode

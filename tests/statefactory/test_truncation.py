@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab.models.engines import parse
-from lab.models.prompts import CUT_AT, Fields, Prompt, PromptTooLong, fitted, rendered
+from lab.models.prompts import Fields, Prompt
+from lab.models.rendering import CUT_AT, PromptTooLong, fitted, rendered
 from statefactory.prompts import ITEMS, modules
 from statefactory.state import Level, State, at_level, entity
 from statefactory.truncation import LEAST_OBSERVATION, MARK, oldest, without_end

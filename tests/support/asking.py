@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from lab.machine.faults import BackendDied
+from lab.models.answers import AnswerModel
 from lab.models.backbone import Backbone, Ledger, by_operator
 from lab.models.connect import connect
-from lab.models.prompts import AnswerModel, Fields, Prompt
+from lab.models.prompts import Fields, Prompt
 from lab.models.rules import corruption, rule, verdict
 from lab.results.outcomes import Judgement
 from lab.runs.execution import Play, Played, play_all

@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from lab.machine.faults import DamagedData, MissingData
-from lab.models.prompts import faults
+from lab.models.answers import faults
 from worlds.multihop.metrics import normalised
 from worlds.multihop.official import NAME, rows
 from worlds.multihop.questions import Question

@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, create_model
 
+from lab.models.answers import AnswerModel, Listing, limited
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields, Listing, limited
+from lab.models.prompts import Fields
 
 Kind = Literal["collect", "filter", "extract", "compute"]
 Uncertainty = Literal["marked", "forced"]

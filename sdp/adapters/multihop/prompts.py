@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from lab.models.answers import AnswerModel, limited
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields, limited
+from lab.models.prompts import Fields
 
 
 class CertifiedFinding(Fields):

@@ -9,8 +9,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from lab.models.answers import AnswerModel, limited
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields, limited
+from lab.models.prompts import Fields
 
 MOST_JUDGED = 4  # predicates from the head of the plan that one verdict may certify
 RETRIED = (0.7,)  # the temperatures of a repeated prompt: at 0 the answer would be the same

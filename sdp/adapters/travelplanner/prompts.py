@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from lab.models.answers import AnswerModel, Listing, limited
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields, Listing, limited
+from lab.models.prompts import Fields
 
 
 class ListedOption(Fields):

@@ -13,12 +13,13 @@ from pydantic import Field, create_model
 import chat_server as chat
 from chat_server import ChatServer
 from lab.models import engines
+from lab.models.answers import AnswerModel, Listing
 from lab.models.backbone import Ledger
 from lab.models.cache import AnswerCache
 from lab.models.connect import connect
 from lab.models.engines import BadEngine, Engine, parse, seeded
 from lab.models.nulls import NoChoice
-from lab.models.prompts import AnswerModel, Fields, Listing, Prompt, choice
+from lab.models.prompts import Fields, Prompt, choice
 from lab.models.rules import rule
 from lab.models.servers import MissingKey
 

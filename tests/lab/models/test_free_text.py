@@ -11,11 +11,11 @@ import pytest
 import chat_server as chat
 from asking import ASK, BoxFields
 from chat_server import ChatServer
+from lab.models.answers import FreeText
 from lab.models.backbone import Ledger, MalformedAnswer
 from lab.models.cache import AnswerCache
 from lab.models.connect import connect
 from lab.models.parsing import CUT, EMPTY, free_text
-from lab.models.prompts import FreeText
 
 STOP = "\nObservation:"
 TELL = replace(ASK, name="tests.tell", answer=FreeText, stop=(STOP,))

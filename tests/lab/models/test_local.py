@@ -20,13 +20,15 @@ from lab.machine import conversion, weights
 from lab.machine.doctor import own_checks
 from lab.machine.paths import recordings_folder
 from lab.models import local
+from lab.models.answers import AnswerModel
 from lab.models.backbone import Backbone, Ledger, MalformedAnswer, by_operator
 from lab.models.cache import AnswerCache
 from lab.models.client import EndpointError, EndpointUnavailable, SchemaNotTaken
 from lab.models.connect import connect
 from lab.models.engines import LOCAL_MODEL, LOCAL_OPTIONS, BadEngine, parse
 from lab.models.local import MissingLocal
-from lab.models.prompts import AnswerModel, Fields, Prompt, PromptTooLong
+from lab.models.prompts import Fields, Prompt
+from lab.models.rendering import PromptTooLong
 from lab.runs.collecting import collect
 from lab.runs.execution import Played, play_all
 from lab.runs.run import Run

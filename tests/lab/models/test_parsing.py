@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from asking import Placing
+from lab.models.answers import AnswerModel
 from lab.models.backbone import MalformedAnswer
 from lab.models.parsing import parse
-from lab.models.prompts import AnswerModel
 
 GOOD = {"shelf": 3, "why": "it is free"}
 

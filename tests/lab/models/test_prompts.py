@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asking import ASK, BoxFields, Placing
+from lab.models.answers import AnswerModel, FreeText, Listing
 from lab.models.backbone import MalformedAnswer
 from lab.models.parsing import parse
 from lab.models.prompt_files import read_prompt
-from lab.models.prompts import AnswerModel, Fields, FreeText, Listing, Prompt, choice
+from lab.models.prompts import Fields, Prompt, choice
 
 
 def test_a_render_is_the_standing_rules_then_the_question(prompt: Prompt) -> None:

@@ -17,7 +17,8 @@ from lab.models import engines
 from lab.models.backbone import Ledger, by_operator
 from lab.models.cache import AnswerCache
 from lab.models.connect import connect
-from lab.models.prompts import CUT_AT, Fields, Prompt, PromptTooLong, fitted, rendered
+from lab.models.prompts import Fields, Prompt
+from lab.models.rendering import CUT_AT, PromptTooLong, fitted, rendered
 
 GOOD = {"shelf": 3, "why": "it is free"}
 

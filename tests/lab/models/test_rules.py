@@ -18,9 +18,10 @@ from agents.prompts import react_prompt, written
 from asking import ASK, CHECK, SHELVES, BoxFields, Placing, place
 from lab.machine.paths import ROOT
 from lab.models import judges
+from lab.models.answers import Choice
 from lab.models.backbone import Backbone
 from lab.models.connect import connect
-from lab.models.prompts import Choice, Prompt, choice
+from lab.models.prompts import Prompt, choice
 from lab.models.rules import NoRule, oracle, rule
 from lab.results.statistics import wilson
 

@@ -19,7 +19,8 @@ from lab.models.cache import AnswerCache
 from lab.models.client import EndpointError, EndpointUnavailable
 from lab.models.connect import connect
 from lab.models.engines import BadEngine, parse, presets
-from lab.models.prompts import Prompt, request_of
+from lab.models.prompts import Prompt
+from lab.models.rendering import request_of
 from lab.models.servers import MissingKey, Profile, rejected, same_model
 from lab.runs.collecting import collect
 from lab.runs.manifest import Manifest

@@ -406,7 +406,8 @@ def interrupt_at_002(task: str) -> Played:
 SCRIPT = """
 from lab import Experiment, collect, rule
 from lab.models.rules import corruption
-from lab.models.prompts import Choice, choice
+from lab.models.answers import Choice
+from lab.models.prompts import choice
 
 DOORS = choice("tests.of a script", "1", "act", "", "{{ doors }}", "doors", doors=list[str])
 rule(DOORS)(lambda seen: Choice(choice=seen.doors[0]))

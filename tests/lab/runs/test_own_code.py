@@ -17,7 +17,8 @@ from lab.runs.study import Condition, Metric, Study
 MINE = """
 from dataclasses import dataclass
 from lab import Experiment, rule
-from lab.models.prompts import Choice, choice
+from lab.models.answers import Choice
+from lab.models.prompts import choice
 
 TOP = 3
 MOVE = choice("tests.own move", "1", "act", "You walk.", "{{ doors }}", "doors", doors=list[str])

@@ -183,7 +183,7 @@ def test_pages_are_quoted_line_by_line_whatever_they_say(world: AssistantBench) 
 
 
 def test_prompts_fit_a_small_context(world: AssistantBench) -> None:
-    from lab.models.prompts import fitted
+    from lab.models.rendering import fitted
 
     _, backbone, _ = played(world)
     fields = next(one[2] for one in backbone.asked if one[0] == FINDING.name and one[2].pages)

@@ -173,10 +173,10 @@ def test_the_scatter_has_each_predictor_at_its_distance_and_its_success(
 
 @pytest.mark.slow
 def test_trained_predictors_have_the_distances_that_are_kept_with_the_suite() -> None:
-    from statefactory.experiments.reward_models import LORA, by_domain, kept
+    from statefactory.experiments.reward_models import LORA, by_domain, stored_distances
 
-    far = reward_against_policy._kept("reward_model_blocksworld", "textworld")
-    assert sorted(far.values()) == sorted(by_domain(kept(), LORA, "blocksworld")["textworld"].tolist())
+    far = reward_against_policy._stored("reward_model_blocksworld", "textworld")
+    assert sorted(far.values()) == sorted(by_domain(stored_distances(), LORA, "blocksworld")["textworld"].tolist())
 
 
 @pytest.mark.slow

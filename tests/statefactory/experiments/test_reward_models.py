@@ -13,10 +13,11 @@ import pytest
 
 from statefactory.benchmark import DOMAINS, read_pairs
 from statefactory.benchmark.build import SHIPPED
-from statefactory.experiments import reward_models, scores
-from statefactory.experiments.reward_models import LORA, RIDGE, TRAINED_ON
+from statefactory.experiments import reward_models, reward_training, scores
+from statefactory.experiments.reward_models import LORA, RIDGE
 from statefactory.plots import draw_matrix
-from statefactory.reward_models import evaluation
+from statefactory.reward_models import adapters, evaluation
+from statefactory.reward_models.pairs import TRAININGS
 from statefactory.reward_models.predictor import ANOTHER, NO_GOAL, OWN
 from statefactory.reward_models.recipe import recipe
 
@@ -36,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six models that read the goal on ALFWorld alone, one of which was trained otherwise too, and six of ridge."""
     place = tmp_path_factory.mktemp("kept")
     ridges = []
-    for number, name in enumerate(TRAINED_ON):
+    for number, name in enumerate(TRAININGS):
         frames = []
         for domain in DOMAINS:
             there = name in (domain, "all")
@@ -63,7 +64,7 @@ def keep(place: Path, name: str, frames: list[pd.DataFrame], **changes: object) 
 
 @pytest.fixture(scope="module")
 def distances(folder: Path) -> pd.DataFrame:
-    return reward_models.kept(folder)
+    return reward_models.stored_distances(folder)
 
 
 def test_a_row_of_the_matrix_is_the_mean_of_its_pairs_and_overall_that_of_its_domains(
@@ -71,7 +72,7 @@ def test_a_row_of_the_matrix_is_the_mean_of_its_pairs_and_overall_that_of_its_do
 ) -> None:
     monkeypatch.setattr(reward_models, "backbone_of", lambda: "toy")
     rows = reward_models.table1(distances, (LORA, RIDGE))
-    assert len(rows) == 2 * len(TRAINED_ON) * (len(DOMAINS) + 1) and set(rows["evidence"]) == {"measured"}
+    assert len(rows) == 2 * len(TRAININGS) * (len(DOMAINS) + 1) and set(rows["evidence"]) == {"measured"}
     values = rows.set_index(["method", "metric"])["value"]
     mine = "Supervised RM, trained on WebShop"
     where = (distances["model"] == LORA) & (distances["trained_on"] == "webshop") & (distances["domain"] == "textworld")
@@ -138,11 +139,11 @@ def test_a_changed_training_stands_beside_the_preset_s_on_the_same_pairs(distanc
     (line,) = reward_models.ablations(distances).itertuples()
     assert (line.domain, line.second, line.n) == ("alfworld", OUTCOME, N) and line.ci_low > 0
     assert line.difference == pytest.approx(line.mean_second - line.mean_first)
-    cards = reward_models.cards(folder)
-    assert [card["name"] for card in cards] == [*TRAINED_ON, "alfworld"]
-    assert list(reward_models.trainings(cards)["changed"])[-1] == "loss=outcome"
+    cards = adapters.cards(folder)
+    assert [card["name"] for card in cards] == [*TRAININGS, "alfworld"]
+    assert list(reward_training.trainings(cards)["changed"])[-1] == "loss=outcome"
     assert reward_models.backbone_of(folder) == "smollm2-135m, first 10 layers"
-    assert list(reward_models.effort(folder)["hours, published"])[-1] == "~20h"
+    assert list(reward_training.effort(folder)["hours, published"])[-1] == "~20h"
 
 
 def test_the_heat_map_frames_the_diagonal_and_tells_every_value(distances: pd.DataFrame) -> None:
