@@ -31,7 +31,7 @@ def text(notebook: str) -> str:
     """
     if notebook in OVERVIEWS:
         return boxed(f"- {text}" for text in OVERVIEWS[notebook]())
-    own = [finding for finding in scoreboard.findings(register.committed()) if finding.claim.notebook == notebook]
+    own = register.about(notebook)
     judged = sorted((finding for finding in own if _tells(finding)), key=lambda finding: not finding.claim.headline)
     first = judged[:MOST_ANSWERED]
     texts = [*map(sentence, first), *measured(notebook)][:MOST_ANSWERED]

@@ -20,7 +20,9 @@ from lab.machine.paths import ROOT, official_data
 from lab.machine.scratch import scratch_folder
 from lab.notebooks.documents import LAST, NotebookError, name_of
 from lab.notebooks.worker import work
+from lab.runs.workers import THREAD_LIMITS
 
+CORES = "LOKY_MAX_CPU_COUNT"  # environment variable: the number of cores that joblib reports
 GRACE = 10.0  # seconds for a stopped worker to shut its kernel down
 FOLDER_VARIABLES = ("LAB_DATA", "LAB_CACHE", "LAB_FIGURES", "LAB_RUNS", "LAB_RECORDINGS")
 
@@ -115,14 +117,15 @@ def execute(jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = 
             raise NotebookError(
                 f"{other.source} and {job.source} would both be written to {job.output}; run them apart"
             )
+    side_by_side = max(1, min(side_by_side, len(jobs)))
     queue = deque(sorted(jobs, key=lambda job: job.name == LAST))
     running: dict[Connection, _Worker] = {}
     outcomes: dict[Path, Outcome] = {}
     with progress.bar(len(jobs), "notebooks", alike=False) as bar, scratch_folder("lab-run-") as folder:
         try:
             while queue or running:
-                while queue and len(running) < max(1, side_by_side) and not (running and queue[0].name == LAST):
-                    receiver, worker = _start(queue.popleft(), timeout, Path(folder) / str(len(queue)))
+                while queue and len(running) < side_by_side and not (running and queue[0].name == LAST):
+                    receiver, worker = _start(queue.popleft(), timeout, Path(folder) / str(len(queue)), side_by_side)
                     running[receiver] = worker
                 ready = wait([*running], progress.PAUSE)
                 for receiver in [receiver for receiver in running if receiver in ready]:
@@ -139,7 +142,7 @@ def execute(jobs: Sequence[Job], side_by_side: int = 2, timeout: float | None = 
     return [outcomes[job.output] for job in jobs]
 
 
-def _start(job: Job, timeout: float | None, folder: Path) -> tuple[Connection, _Worker]:
+def _start(job: Job, timeout: float | None, folder: Path, side_by_side: int) -> tuple[Connection, _Worker]:
     """Start a worker. Returns the connection that receives its outcome, and the worker. folder: for its files."""
     for path in (folder, job.output.parent):
         path.mkdir(parents=True, exist_ok=True)
@@ -147,7 +150,7 @@ def _start(job: Job, timeout: float | None, folder: Path) -> tuple[Connection, _
     errors, status = folder / "errors", folder / "status"
     spawn = multiprocessing.get_context("spawn")
     receiver, sender = spawn.Pipe(duplex=False)
-    arguments = (job.parameters, timeout, _environment(job, status), errors, sender)
+    arguments = (job.parameters, timeout, _environment(job, status, side_by_side), errors, sender)
     process = spawn.Process(target=work, args=(job.source, job.output, job.partial, *arguments), daemon=True)
     process.start()
     sender.close()  # so that the pipe closes when the worker ends
@@ -165,7 +168,7 @@ def _stop(processes: Iterable[SpawnProcess]) -> None:
         process.kill()
 
 
-def _environment(job: Job, status: Path) -> dict[str, str]:
+def _environment(job: Job, status: Path, side_by_side: int) -> dict[str, str]:
     """A worker's environment. Relative folders become absolute, since a kernel runs in its notebook's folder."""
     environment = dict(os.environ)
     if job.figures:
@@ -179,7 +182,10 @@ def _environment(job: Job, status: Path) -> dict[str, str]:
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), environment.get("PYTHONPATH")]))
     # Otherwise the order of a printed set would change from run to run.
     environment.setdefault("PYTHONHASHSEED", "0")
-    return environment
+    # Kernels share the cores: threads of numerical libraries wait by spinning, and each worker process loads its own
+    # libraries and models.
+    cores = str(max(1, (os.cpu_count() or 1) // side_by_side))
+    return dict.fromkeys((*THREAD_LIMITS, CORES), cores) | environment
 
 
 def _text(path: Path) -> str:

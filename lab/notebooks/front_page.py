@@ -186,8 +186,8 @@ def stale() -> list[Path]:
 
 def refresh(notebooks: Sequence[Path] | None = None) -> None:
     """Write the current answer boxes into notebooks, by default into all committed ones."""
-    register.committed.cache_clear()  # an in-place run may have written new results
-    register.recorded.cache_clear()
+    for cached in (register.committed, register.about, register.recorded):
+        cached.cache_clear()  # an in-place run may have written new results
     for path in committed() if notebooks is None else notebooks:
         notebook = read(path)
         new = answered(notebook, name_of(path))

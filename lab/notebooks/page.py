@@ -85,8 +85,7 @@ def figure(notebook: str, stored: Stored | None = None) -> Figure | None:
     if drawn := panels.of(notebook, stored or Stored()):
         lines = [(panel.metric, panel.lines) for panel in drawn]
         return dots.draw(lines, panels.title_of(drawn[0]), decimals=panels.decimals(drawn))
-    own = [finding for finding in scoreboard.findings(register.committed()) if finding.claim.notebook == notebook]
-    own = [finding for finding in own if finding.on_a_model and finding.n >= FEW]
+    own = [finding for finding in register.about(notebook) if finding.on_a_model and finding.n >= FEW]
     return scoreboard.forest(own) if own else None
 
 

@@ -43,7 +43,7 @@ def of(notebook: str, stored: Stored) -> list[Panel]:
 
 def items_of(notebook: str) -> list[register.Item]:
     """The tables and figures of the papers that are on a notebook's page."""
-    return [item for paper in register.papers() for item in paper.items if item.notebook == notebook]
+    return [item for paper in register.listed() for item in paper.items if item.notebook == notebook]
 
 
 def layouts_of(notebook: str, rows: pd.DataFrame | None) -> list[Shows]:

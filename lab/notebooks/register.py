@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -124,7 +124,7 @@ def papers(folder: Path = FOLDER) -> list[Paper]:
 
 def judge(register: Sequence[Paper], stored: Stored) -> list[PaperFindings]:
     """The findings of all papers' claims."""
-    pending = planned.pending()
+    pending = planned.pending({claim.id for paper in register for claim in paper.claims})
     return [
         PaperFindings(
             paper,
@@ -135,9 +135,29 @@ def judge(register: Sequence[Paper], stored: Stored) -> list[PaperFindings]:
 
 
 @cache
+def listed() -> list[Paper]:
+    """The committed register, read once per process. Raises as `papers`."""
+    return papers()
+
+
+@cache
 def committed() -> list[PaperFindings]:
     """The findings on the committed results, evaluated once per process."""
-    return judge(papers(), Stored())
+    return judge(listed(), Stored())
+
+
+@cache
+def about(notebook: str) -> list[Finding]:
+    """The findings of a notebook's claims on the committed results. Of the others, only those of the same items are
+    evaluated: an item's contrasts are one family of tests.
+    """
+    families = []
+    for paper in listed():
+        items = {claim.item for claim in paper.claims if claim.notebook == notebook}
+        if items:
+            families.append(replace(paper, claims=tuple(claim for claim in paper.claims if claim.item in items)))
+    findings = (finding for judged in judge(families, Stored()) for finding in judged.findings)
+    return [finding for finding in findings if finding.claim.notebook == notebook]
 
 
 @cache

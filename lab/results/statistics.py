@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 RESAMPLES = 10_000
 ENUMERATED = 14  # up to 2**14 sign patterns are enumerated; beyond that they are sampled
 DRAWN_AT_ONCE = 1_000_000  # numbers in memory at a time while resampling (8 MB)
+KEPT = 4_000_000  # the largest number of drawn counts that is cached (32 MB)
 
 
 class Interval(NamedTuple):
@@ -188,10 +189,10 @@ def _draws(clusters: int, seed: int, resamples: int) -> Iterator[np.ndarray]:
     """Counts of each cluster in each resample, in batches that fit into memory."""
     import numpy as np
 
-    batch = max(1, DRAWN_AT_ONCE // clusters)
-    if resamples <= batch:
+    if resamples * clusters <= KEPT:
         yield _drawn(clusters, seed, resamples)
         return
+    batch = max(1, DRAWN_AT_ONCE // clusters)
     random = np.random.default_rng(seed)
     for start in range(0, resamples, batch):
         yield random.multinomial(clusters, np.full(clusters, 1 / clusters), size=min(batch, resamples - start))

@@ -114,10 +114,12 @@ def _note(before: Collection[tuple[str, ...]], results: Results[Any]) -> None:
 
 def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record: bool) -> dict[str, Any]:
     """Arguments of `play_all` for the pending episodes. Tries out the endpoint and the limit of open files first."""
+    from joblib import cpu_count
+
     backbone, kinds = connected(setup.engine), setup.who.kinds
     by_models = not kinds.isdisjoint(engines.MODELS)
     backend = "threading" if by_models else "loky"
-    default = 1 if "local" in kinds else THREADS if "endpoint" in kinds else setup.processes
+    default = 1 if "local" in kinds else THREADS if "endpoint" in kinds else min(setup.processes, cpu_count())
     count = workers or (0 if cluster else default)
     if (pending := len(opened.pending())) and not cluster:
         if hasattr(backbone, "try_out"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -95,9 +96,13 @@ def plan() -> dict[str, Planned]:
     return {row.name: row for row in rows}
 
 
-def pending() -> dict[str, str]:
-    """Claim -> why it is not run: its recording is planned or unfinished. Void recordings do not count as planned."""
-    rows = [row for row in plan().values() if row.state not in ("whole", "void")]
+def pending(claims: Collection[str] | None = None) -> dict[str, str]:
+    """Claim -> why it is not run: its recording is planned or unfinished. Void recordings do not count as planned.
+
+    claims: the ids of interest; None for all.
+    """
+    rows = [row for row in plan().values() if claims is None or not {*row.claims}.isdisjoint(claims)]
+    rows = [row for row in rows if row.state not in ("whole", "void")]
     return {claim: f"recording {row.name}: {row.state}" for row in rows for claim in row.claims}
 
 

@@ -22,7 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -112,7 +112,7 @@ class Run:
         parts = {
             ANSWERS: self._lines(answers),
             USAGE: self._lines(usage_lines),
-            EPISODES: self._lines([asdict(episode)]),
+            EPISODES: self._lines([vars(episode)]),
         }
         try:
             with self._explained():
@@ -206,7 +206,7 @@ class Run:
         _retried.add(folder)  # only once: a notebook opens its runs several times
         if failed := failures(self.folder):
             progress.say(f"{len(failed)} failed episodes of {self.folder.name} are played again")
-            remaining = (asdict(episode) for task, episode in self.episodes.items() if task not in failed)
+            remaining = (vars(episode) for task, episode in self.episodes.items() if task not in failed)
             write_atomically(self.folder / EPISODES, self._lines(remaining))
             self._mend()
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 from lab.machine.datasets import choose_data
 from lab.runs.experiment import BadSetting, spread
+from worlds.base import Step
 from worlds.benchmark import Benchmark, of_thread
 from worlds.scienceworld.paths import present, synthetic_paths
 from worlds.scienceworld.tasks import LENGTHS, SPLITS, ScienceTask, name_and_variation, protocol_score, task_id
@@ -72,6 +73,16 @@ class ScienceWorldTasks(Benchmark):
         """The task with this id. Raises ValueError if there is none."""
         task_record: ScienceTask = of_thread((self._key("task"), task), lambda: self.world().task(task))
         return task_record
+
+    def solved(self, task: str) -> list[Step]:
+        """The world's answers to the expert's actions, played once per thread. Ends the world's running episode."""
+        steps: list[Step] = of_thread((self._key("solved"), task), lambda: self._play(task))
+        return steps
+
+    def _play(self, task: str) -> list[Step]:
+        path, world = self.solution(task), self.world()
+        world.reset(self.named(task))
+        return [world.step(action) for action in path]
 
 
 def length_of(type: str) -> str:
