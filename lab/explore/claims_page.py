@@ -21,7 +21,7 @@ from lab.results.stored import Stored
 from lab.viewer import pages
 from lab.viewer.timeline import SideBySide, written
 
-WIDTH, MARGIN = 240, 8  # pixels of a claim's plot
+WIDTH, MARGIN = 200, 8  # pixels of a claim's plot
 MOST, NEAR = 12, 3  # flipped tasks that are not folded; steps before and after the first that differs
 GREY = "#808080"  # visible on white and on black
 TITLE = "What the papers claim, and what came out here"
