@@ -20,6 +20,7 @@ from lab.results.statistics import Interval
 from lab.results.stored import Stored, Value
 from lab.results.verdicts import AGREES, DIFFERENT, OPPOSES, REPRODUCED, TOO_SMALL
 
+ENGINE = re.compile(r"(?<![`\w@.?=&-])(\w+@\d+(?:\.\d+)?(?:\?[\w.=&-]*\w)?)(?!`)")
 MOST_ANSWERED = 3  # sentences in an answer box; the other claims are on the scoreboard
 
 
@@ -53,7 +54,12 @@ def text(notebook: str) -> str:
 
 def boxed(lines: Iterable[str]) -> str:
     """An answer box as Markdown."""
-    return "\n".join(["**Answer**, computed from the stored results:", "", *lines])
+    return "\n".join(["**Answer**, computed from the stored results:", "", *map(engines_as_code, lines)])
+
+
+def engines_as_code(text: str) -> str:
+    """The Markdown text with engines such as rules@0.8 as code: otherwise they become links to e-mail addresses."""
+    return ENGINE.sub(r"`\1`", text)
 
 
 def _tells(finding: Finding) -> bool:

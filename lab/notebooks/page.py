@@ -100,7 +100,7 @@ def this_run(notebook: str, *runs: Any) -> Markdown:
     changed = [*expected.changed(notebook)]
     first = f"**This run**, with {', '.join(changed)}:" if changed else "**This run**:"
     lines = [line for run in runs for line in run.answer().splitlines() if NO_HEADLINE not in line]
-    return Markdown("\n".join([first, "", *(f"- {line}" for line in lines)]))
+    return Markdown("\n".join([first, "", *(f"- {answers.engines_as_code(line)}" for line in lines)]))
 
 
 def table(notebook: str, rows: pd.DataFrame, metrics: Sequence[str] = ()) -> Shown:

@@ -203,6 +203,13 @@ def test_an_items_answer_states_the_reported_figures() -> None:
         answers.filled("{wrong %}", values)
 
 
+def test_engines_in_sentences_are_code_and_no_email_addresses() -> None:
+    text = "80.0 (simulated: rules@0.8?judge=GPT-5.2, oracle@1), `rules@0.7`. By rules@0.6."
+    assert answers.engines_as_code(text) == (
+        "80.0 (simulated: `rules@0.8?judge=GPT-5.2`, `oracle@1`), `rules@0.7`. By `rules@0.6`."
+    )
+
+
 def test_a_panels_sentence_compares_answers_of_the_same_kind() -> None:
     def line(label: str, *values: tuple[float, str], **more: Any) -> dots.Line:
         return dots.Line(label, tuple(dots.Dot(value, who=who, n=40, name="m") for value, who in values), **more)
