@@ -175,7 +175,7 @@ def test_the_page_on_task_networks_runs_up_to_its_tables(
     importlib.import_module("mine")
     written = capsys.readouterr().out
     assert written.startswith("True ['Read files/request.txt'") and "is verified by 'notes.md'" in written
-    assert "Less No-TN, beyond chance" in written and "failed: none counted" in written
+    assert "Significantly different from No-TN" in written and "failed: none counted" in written
     commands = [
         line for line in re.findall(r"^python -m lab (eval procllm-hours.*)$", text, re.MULTILINE) if "gpt" not in line
     ]

@@ -220,7 +220,7 @@ def _sentences(results: Results, benchmark: str, rows: pd.DataFrame, contrasts: 
         return f"{benchmark}: {NO_HEADLINE}."
     decimals, texts = study.decimals, []
     for metric, group in table.groupby("metric", sort=False):
-        values = "; ".join(f"{row['method']} {tables.with_interval(row, decimals)}" for row in group.to_dict("records"))
+        values = "; ".join(f"{row['method']}: {tables.with_interval(row, decimals)}" for row in group.to_dict("records"))
         metric = metric if study.titles.get(benchmark, benchmark) in metric else f"{benchmark}, {metric}"
         texts.append(f"{metric} ({group.iloc[0]['data']} data, n = {tables.span(group['n'])}): {values}.")
     text = " ".join(texts)
@@ -228,12 +228,12 @@ def _sentences(results: Results, benchmark: str, rows: pd.DataFrame, contrasts: 
     if not pairs:
         return text
     differences = ", ".join(
-        f"{contrast['method']} {contrast[f'less {study.against}']:+.{decimals}f} "
+        f"{contrast['method']}: {contrast[f'less {study.against}']:+.{decimals}f} "
         f"[{contrast['low']:+.{decimals}f}, {contrast['high']:+.{decimals}f}]"
         for contrast in pairs
         if contrast["p (Holm)"] < CHANCE
     )
-    return f"{text} Less {study.against}, beyond chance: {differences or 'none'}."
+    return f"{text} Significantly different from {study.against}: {differences or 'none'}."
 
 
 def took(usage: Mapping[str, Any] | None, what: str) -> float:

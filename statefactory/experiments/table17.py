@@ -324,4 +324,4 @@ def _named(line: Mapping[str, Any]) -> str:
 
 
 def _sentence(line: Mapping[str, Any]) -> str:
-    return f"{_named(line)} {line['outcomes']:.0f} ({line['solved']:.0%} solved)"
+    return f"{_named(line)}: {line['outcomes']:.0f} ({line['solved']:.0%} solved)"

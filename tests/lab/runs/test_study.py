@@ -243,9 +243,9 @@ def test_the_answer_follows_from_the_run(results: Results) -> None:
     for benchmark, line in zip(results.setup.datasets, lines, strict=True):
         assert line.startswith(benchmark) and "n = 6" in line
         for row in rows[rows["metric"] == STUDY.headline.format(benchmark=benchmark)].to_dict("records"):
-            assert f"{row['method']} {row['value']:.1f} [" in line
+            assert f"{row['method']}: {row['value']:.1f} [" in line
         beyond = found[(found["dataset"] == benchmark) & (found["p (Holm)"] < 0.05)]
-        assert line.endswith("beyond chance: none.") == beyond.empty
+        assert line.endswith("different from all: none.") == beyond.empty
     few = STUDY.run(options={"top": 3}, workers=1).answer()
     assert "n = 3" in few and few != results.answer()
 
