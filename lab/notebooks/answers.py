@@ -43,13 +43,14 @@ def text(notebook: str) -> str:
             f"{number} {word}" for word, number in sorted(Counter(f.verdict.word for f in others).items())
         )
         lines.append(f"- {'Other c' if first else 'C'}laims on the [scoreboard]({up}0_scoreboard.ipynb): {words}.")
-    recorded = scoreboard.headroom(register.recorded(), notebook)
-    if len(recorded):
-        lines += [
-            "",
-            scoreboard.summarised(recorded, "Each row of a model between the best agent without skill and the ceiling"),
-        ]
     return boxed(lines)
+
+
+def headroom(notebook: str) -> str:
+    """A folded table of the page's recorded models between floor and ceiling; "" if there are none."""
+    recorded = scoreboard.headroom(register.recorded(), notebook)
+    title = "Each row of a model between the best agent without skill and the ceiling"
+    return scoreboard.summarised(recorded, title) if len(recorded) and notebook not in OVERVIEWS else ""
 
 
 def boxed(lines: Iterable[str]) -> str:
@@ -144,9 +145,8 @@ def _strongest_null(run: Sequence[Finding]) -> str:
     assert finding.sides and finding.null and finding.claim.contrast
     contrast, means = finding.claim.contrast, finding.sides
     return (
-        f"On {contrast.benchmark} the null model `{finding.null[0]}`, which asks no model, scores "
-        f"{means[1] + finding.null[1].value:.1f} %, and {contrast.of} by {short(finding.model)} "
-        f"{means[0]:.1f} % on the same {finding.n} tasks: such a score is no evidence that the model chooses well."
+        f"On {contrast.benchmark} the null model `{finding.null[0]}` scores {means[1] + finding.null[1].value:.1f} %, "
+        f"and {contrast.of} by {short(finding.model)} {means[0]:.1f} % on the same {finding.n} tasks."
     )
 
 
@@ -165,7 +165,7 @@ def sentences(notebook: str) -> list[str]:
 OVERVIEWS: Mapping[str, Callable[[], list[str]]] = {
     "0_floors": without_skill,
     "0_small_model": lambda: small_model.sentences(register.committed()),
-    "0_scoreboard": lambda: found(register.committed()),
+    "0_scoreboard": lambda: found(register.committed())[1:4],  # the tiles below have the other numbers
     "0_tour": lambda: found(register.committed()),
     "4_explore/ablate": lambda: sentences("4_explore/ablate"),
     "4_explore/claims": lambda: sentences("4_explore/claims"),

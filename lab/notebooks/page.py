@@ -38,13 +38,18 @@ def answer(notebook: str) -> None:
 
 def bundles(notebook: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """The outputs of `answer`, as (data, metadata) pairs. Equal results give equal bytes."""
-    box = {"text/markdown": answers.text(notebook), "text/plain": "<IPython.core.display.Markdown object>"}
-    outputs: list[tuple[dict[str, Any], dict[str, Any]]] = [(box, {})]
+    outputs: list[tuple[dict[str, Any], dict[str, Any]]] = [(_markdown(answers.text(notebook)), {})]
     if key_figure := image(notebook):
         encoded, alternative = base64.b64encode(key_figure.png).decode("ascii"), key_figure.title
         shown = {"alt": alternative, "width": WIDTH}  # a committed figure has more dots per inch
         outputs.append(({"image/png": encoded, "text/plain": alternative}, {"image/png": shown}))
+    if rows := answers.headroom(notebook):
+        outputs.append((_markdown(rows), {}))
     return outputs
+
+
+def _markdown(text: str) -> dict[str, Any]:
+    return {"text/markdown": text, "text/plain": "<IPython.core.display.Markdown object>"}
 
 
 class Image(NamedTuple):

@@ -267,10 +267,10 @@ def sentence(finding: Finding) -> str:
         parts.append(text if finding.sides else f"here {text}")
     if finding.placebo and finding.claim.contrast:
         placebo = interval_text(finding.placebo, _decimals(finding), "+")
-        parts.append(f"the control (*{finding.claim.contrast.placebo}*) instead: {placebo}")
+        parts.append(f"placebo *{finding.claim.contrast.placebo}*: {placebo}")
     if finding.null:
         null = interval_text(finding.null[1], _decimals(finding), "+")
-        parts.append(f"the strongest null model (`{finding.null[0]}`) instead: {null}")
+        parts.append(f"null model `{finding.null[0]}`: {null}")
     if finding.paper is not None:
         parts.append(f"paper {paper_text(finding)}")
     parts = parts or [finding.verdict.detail]  # such as the state of a planned recording

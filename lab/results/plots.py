@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,11 +15,13 @@ from lab.results.stored import path_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    from IPython.display import HTML
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 PALETTE = "colorblind"
 DPI = 150
+WIDTH = 800  # pixels of a displayed figure
 FEW = 10  # rates from fewer tasks say next to nothing, and look different
 LETTERS_AN_INCH = 17  # in the line below a figure
 SETTINGS = {
@@ -60,6 +64,18 @@ def save(figure: Figure, stem: str) -> list[Path]:
         write_atomically(path, buffer.getvalue())
         paths.append(path)
     return paths
+
+
+def folded(title: str, figure: Figure, stem: str) -> HTML:
+    """Write a figure as `save` does; returns it collapsed under its title, and closes it."""
+    import matplotlib.pyplot as plt
+    from IPython.display import HTML
+
+    *_, png = save(figure, stem)
+    plt.close(figure)
+    encoded, text = base64.b64encode(png.read_bytes()).decode("ascii"), html.escape(title)
+    picture = f'<img src="data:image/png;base64,{encoded}" alt="{text}" width="{WIDTH}">'
+    return HTML(f"<details><summary>{text}</summary>{picture}</details>")
 
 
 def lines_with_bands(

@@ -220,7 +220,8 @@ def _sentences(results: Results, benchmark: str, rows: pd.DataFrame, contrasts: 
         return f"{benchmark}: {NO_HEADLINE}."
     decimals, texts = study.decimals, []
     for metric, group in table.groupby("metric", sort=False):
-        values = "; ".join(f"{row['method']}: {tables.with_interval(row, decimals)}" for row in group.to_dict("records"))
+        conditions = group.to_dict("records")
+        values = "; ".join(f"{row['method']}: {tables.with_interval(row, decimals)}" for row in conditions)
         metric = metric if study.titles.get(benchmark, benchmark) in metric else f"{benchmark}, {metric}"
         texts.append(f"{metric} ({group.iloc[0]['data']} data, n = {tables.span(group['n'])}): {values}.")
     text = " ".join(texts)
