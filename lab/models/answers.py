@@ -72,13 +72,18 @@ def _of_options(options: tuple[str, ...]) -> type[Choice]:
     return create_model("Choice", __base__=Choice, choice=(literal, Choice.model_fields["choice"]))
 
 
-@cache
 def limited(answer: type[A], field: str, kind: Any, words: str = "", **limits: Any) -> type[A]:
     """An answer class with another type and limits for `field`, for `narrow`. Equal arguments give the same class.
 
     kind: the type, hashable, such as list[str]. words: the description, by default unchanged. limits: as for pydantic's
     Field.
     """
+    return _limited(answer, field, kind, repr(kind), words, **limits)
+
+
+@cache
+def _limited(answer: type[A], field: str, kind: Any, order: str, words: str, **limits: Any) -> type[A]:
+    # order: Literals of the same options in another order are equal, but their schemas are not.
     info = Field(description=words or answer.model_fields[field].description, **limits)
     typed: Any = {field: (kind, info)}
     return create_model(answer.__name__, __base__=answer, **typed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jinja2
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asking import ASK, BoxFields, Placing
-from lab.models.answers import AnswerModel, FreeText, Listing
+from lab.models.answers import AnswerModel, FreeText, Listing, limited
 from lab.models.backbone import MalformedAnswer
 from lab.models.parsing import parse
 from lab.models.prompt_files import read_prompt
@@ -183,3 +183,16 @@ def test_a_text_that_is_no_template_is_named_with_its_file_and_line(file: Path) 
         ValueError, match=r"tests\.box v1\.10: line 2 of its user text in .*box\.md is no Jinja template"
     ):
         prompt.render(prompt.fill(box=1))
+
+
+def test_an_answers_options_keep_their_order_whatever_was_asked_before() -> None:
+    """Literals of the same options in another order are equal, so a cache by type alone would mix them up."""
+
+    class Pick(AnswerModel):
+        choice: str
+
+    for options in (("a", "b"), ("b", "a")):
+        listed: Any = Literal[options]
+        schema = limited(Pick, "choice", listed).model_json_schema()
+        assert schema["properties"]["choice"]["enum"] == [*options]
+        assert limited(Pick, "choice", listed) is limited(Pick, "choice", listed)
