@@ -228,7 +228,7 @@ def _sentences(results: Results, benchmark: str, rows: pd.DataFrame, contrasts: 
     pairs = [contrast for contrast in contrasts.to_dict("records") if contrast["dataset"] == benchmark]
     if not pairs:
         return text
-    differences = ", ".join(
+    differences = "; ".join(
         f"{contrast['method']}: {contrast[f'less {study.against}']:+.{decimals}f} "
         f"[{contrast['low']:+.{decimals}f}, {contrast['high']:+.{decimals}f}]"
         for contrast in pairs
