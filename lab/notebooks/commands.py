@@ -123,15 +123,24 @@ def explore(options: Sequence[str] = ()) -> NoReturn:
     """
     folder = copies()
     print(f"Your copies of the notebooks are in {shown(folder)}; change what you like", flush=True)
-    settings = ["--LabApp.default_url=/lab/tree/0_tour.ipynb", "--LabApp.news_url=None"]
+    settings = ["--LabApp.default_url=/lab/tree/0_tour.ipynb"]
     if os.geteuid() == 0:  # as in a container
         warning = "who has the token in its address can run any command on this machine as root"
         print(f"You are root, so JupyterLab starts with --allow-root: {warning}", flush=True)
         settings.append("--allow-root")
     # First on the path, as in the runner: use the code of this checkout, even if another one is installed.
-    packages = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    paths = {"PYTHONPATH": ROOT, "JUPYTER_CONFIG_PATH": without_news()}
+    joined = {name: os.pathsep.join(filter(None, [str(path), os.environ.get(name)])) for name, path in paths.items()}
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *settings, *options]
-    os.execve(sys.executable, command, os.environ | {"PYTHONPATH": packages})
+    os.execve(sys.executable, command, os.environ | joined)
+
+
+def without_news() -> Path:
+    """A configuration folder in which JupyterLab's question whether to fetch its news is switched off."""
+    folder = runs_folder() / "jupyter"
+    page = json.dumps({"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}})
+    write_atomically(folder / "labconfig" / "page_config.json", page.encode())
+    return folder.resolve()
 
 
 def copies() -> Path:

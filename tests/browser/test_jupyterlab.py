@@ -15,6 +15,7 @@ import pytest
 
 from browser import CHROMIUM, Browser
 from lab.machine.paths import ROOT
+from lab.notebooks import commands
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium here")]
 WIDTH, HEIGHT = 1200, 900  # of the window; JupyterLab's list of files, which is open at first, takes 280 of it
@@ -22,7 +23,6 @@ PATIENCE = 240.0  # seconds until a notebook has run, on a machine that is busy 
 SETTINGS = {
     # Cells that are out of sight are drawn as well, so that all of them can be asked.
     "notebook-extension/tracker": {"windowingMode": "none"},
-    "apputils-extension/notification": {"fetchNews": "false"},
 }
 # What a cell or a widget failed with, and whatever was written to stderr.
 ERRORS = """[...document.querySelectorAll('[data-mime-type$="jupyter.error"], [data-mime-type$="jupyter.stderr"], \
@@ -56,6 +56,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     places = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_RUNTIME_DIR": "runtime", "JUPYTERLAB_SETTINGS_DIR": "settings",
               "JUPYTERLAB_WORKSPACES_DIR": "workspaces", "IPYTHONDIR": "ipython", "LAB_RUNS": "runs"}  # fmt: skip
     environment = os.environ | {name: str(home / folder) for name, folder in places.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LAB_RUNS", str(home / "runs"))
+        environment["JUPYTER_CONFIG_PATH"] = str(commands.without_news())
     options = [
         f"--ServerApp.port={port}",
         f"--ServerApp.root_dir={home / 'notebooks'}",
@@ -145,9 +148,10 @@ def text(browser: Browser) -> str:
     return browser.ask("[...document.querySelectorAll('.jp-OutputArea')].map(each => each.innerText).join('\\n')")
 
 
-def test_the_tour_runs(browser: Browser, address: str) -> None:
+def test_the_tour_runs_and_no_news_are_offered(browser: Browser, address: str) -> None:
     run(browser, address, "0_tour")
     look(browser, "tour")
+    assert not browser.ask("document.querySelector('.Toastify__toast')?.innerText")
 
 
 def test_a_mechanism_is_switched_by_clicking(browser: Browser, address: str) -> None:
