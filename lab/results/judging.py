@@ -74,7 +74,7 @@ def evaluate(
         elif claim.figure:
             finding = _of_figure(claim, paper, stored)
         else:
-            finding = Finding(claim, Verdict(NOT_RUN, claim.because or "no model of this size is at hand"))
+            finding = Finding(claim, Verdict(NOT_RUN, claim.because or "no row or recording answers this claim"))
         findings.append(finding._replace(paper=paper, source=source))
     return findings
 
