@@ -77,7 +77,7 @@ class Claims(Panel):
     def answer(self) -> str:
         """A sentence for each claim that flipped tasks decide, after `compare_all`."""
         medians = claims.summary(self.steps).set_index("claim")["first step, median"].dropna()
-        apart = {claim: f", apart at step {step:g} (median)" for claim, step in medians.items()}
+        apart = {claim: f", episodes first differ at step {step:g} (median)" for claim, step in medians.items()}
         return "\n".join(
             f"{entry['says']}: {entry['verdict']}, {_up(flips)} of {entry['n']} tasks for, "
             f"{len(flips) - _up(flips)} against{apart.get(entry['claim'], '')}"

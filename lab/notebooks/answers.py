@@ -19,8 +19,16 @@ from lab.results.plots import FEW
 from lab.results.statistics import Interval
 from lab.results.stored import Stored, Value
 from lab.results.verdicts import AGREES, DIFFERENT, OPPOSES, REPRODUCED, TOO_SMALL
+from lab.runs.floors import DO_NOTHING
 
 ENGINE = re.compile(r"(?<![`\w@.?=&-])(\w+@\d+(?:\.\d+)?(?:\?[\w.=&-]*\w)?)(?!`)")
+# Agents without skill, as the subject of a sentence.
+SKILLS = {
+    "first": "always taking the first listed option (null model `first`)",
+    "last": "always taking the last listed option (null model `last`)",
+    "random": "choosing at random (null model `random`)",
+    DO_NOTHING: "doing nothing",
+}
 MOST_ANSWERED = 3  # sentences in an answer box; the other claims are on the scoreboard
 
 
@@ -49,7 +57,7 @@ def text(notebook: str) -> str:
 def headroom(notebook: str) -> str:
     """A folded table of the page's recorded models between floor and ceiling; "" if there are none."""
     recorded = scoreboard.headroom(register.recorded(), notebook)
-    title = "Each row of a model between the best agent without skill and the ceiling"
+    title = "Headroom of each model's row: 0 is the best agent without skill, 1 the ceiling"
     return scoreboard.summarised(recorded, title) if len(recorded) and notebook not in OVERVIEWS else ""
 
 
@@ -75,8 +83,8 @@ def measured(notebook: str) -> list[str]:
     written = [item.answer for item in panels.items_of(notebook) if item.answer]
     if written and report:
         return [filled(answer, report.values) for answer in written]
-    drawn = panels.of(notebook, Stored())
-    return [text for panel in drawn if (text := panels.sentence(panel, panels.decimals(drawn)))]
+    drawn, data = panels.of(notebook, Stored()), report.data if report and not report.other_data else ""
+    return [text for panel in drawn if (text := panels.sentence(panel, panels.decimals(drawn), data))]
 
 
 def filled(answer: str, values: Mapping[str, Value | None]) -> str:
@@ -100,17 +108,18 @@ def found(judged: Sequence[PaperFindings]) -> list[str]:
     run = [finding for finding in flat if finding.on_a_model]
     tally = count(run)
     matched = tally[BY_PLACEBO] + tally[BY_NULL]
+    explained = sum(finding.verdict.word == DIFFERENT and bool(finding.claim.why) for finding in flat)
     agreeing = [finding for finding in run if finding.verdict.word == AGREES]
     opposing = [finding for finding in run if finding.verdict.word == OPPOSES]
     return [
         f"Of {sum(free.values()) - free[NOT_RUN]} numbers that need no model, {free[REPRODUCED]} are reproduced and "
-        f"{free[DIFFERENT]} differ; {free[FITTED] + free[BY_CONSTRUCTION]} are fitted or inputs of ours and test "
-        "nothing.",
+        f"{free[DIFFERENT]} differ, {explained} of them for a known reason; {free[FITTED] + free[BY_CONSTRUCTION]} are "
+        "fitted or inputs of ours and test nothing.",
         _strongest_null(run),
-        f"Of {len(run)} claims on real models (the largest is {largest({finding.model for finding in run})}), "
-        f"{tally[AGREES]} agree with the paper and {tally[OPPOSES]} oppose it; in {matched} a placebo or a null model "
-        f"does as well, and in {tally[TOO_SMALL]} n is too small.",
-        _named("The claims that agree", agreeing) + " " + _named("Those that oppose", opposing),
+        f"Of {len(run)} comparisons on real models (the largest is {largest({finding.model for finding in run})}), "
+        f"{tally[AGREES]} confirm their claim and {tally[OPPOSES]} contradict it; in {matched} a placebo or a null "
+        f"model does as well, and in {tally[TOO_SMALL]} n, or the number of tasks that differ, is too small.",
+        _named("Confirmed", agreeing) + " " + _named("Contradicted", opposing),
         f"{count(flat)[NOT_RUN]} claims need a model, data or a recording that is not at hand, and were not run.",
     ]
 
@@ -145,8 +154,9 @@ def _strongest_null(run: Sequence[Finding]) -> str:
     assert finding.sides and finding.null and finding.claim.contrast
     contrast, means = finding.claim.contrast, finding.sides
     return (
-        f"On {contrast.benchmark} the null model `{finding.null[0]}` scores {means[1] + finding.null[1].value:.1f} %, "
-        f"and {contrast.of} by {short(finding.model)} {means[0]:.1f} % on the same {finding.n} tasks."
+        f"On {contrast.benchmark} {contrast.of} by {short(finding.model)} scores {means[0]:.1f} %; "
+        f"{SKILLS.get(finding.null[0], finding.null[0])} scores {means[1] + finding.null[1].value:.1f} % on the same "
+        f"{finding.n} tasks."
     )
 
 

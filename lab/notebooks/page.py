@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from IPython.display import Markdown
     from matplotlib.figure import Figure
 
+# Titles of figures of pages about more than one table.
+TITLES = {"0_floors": "Agents without skill and ceilings, every benchmark", "0_scoreboard": "Headline claims"}
 DPI, WIDTH = 100, 800  # a figure of 8 inches is 800 pixels wide
 MOST_METRICS, MOST_ROWS = 3, 12  # maximal size of the table
 
@@ -68,7 +70,7 @@ def image(notebook: str) -> Image | None:
     drawings = {item.drawing: item.title for item in panels.items_of(notebook)}
     if not panels.items_of(notebook):
         drawings[notebook] = (
-            next(iter(answers.sentences(notebook)), "") if "/" in notebook else "All of it in one figure"
+            next(iter(answers.sentences(notebook)), "") if "/" in notebook else TITLES.get(notebook, "")
         )
     for drawing, title in drawings.items():
         if drawing and (path := COMMITTED / f"{drawing}.png").exists():
@@ -141,8 +143,8 @@ def table(notebook: str, rows: pd.DataFrame, metrics: Sequence[str] = ()) -> Sho
 
 
 def _published(row: Mapping[str, Any]) -> str:
-    """Text for a published row: "paper", with the model if it names one."""
-    return f"paper ({row['backbone']})" if panels.text_or_empty(row["backbone"]) else "paper"
+    """Text for a published row: "published", with the model if it names one."""
+    return f"published ({row['backbone']})" if panels.text_or_empty(row["backbone"]) else "published"
 
 
 def _answered(row: Mapping[str, Any]) -> str:

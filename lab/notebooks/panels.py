@@ -18,6 +18,7 @@ from lab.results.stored import FLOOR, Stored
 if TYPE_CHECKING:
     import pandas as pd
 
+MODELS = (dots.SMALL, dots.BIG)
 MOST_PANELS = 3  # of a figure; the page's table has the other metrics
 MOST_LINES = 11  # lines in a panel; methods with a value of ours have priority
 
@@ -111,31 +112,34 @@ def _null(benchmark: str, lower: bool, stored: Stored) -> list[dots.Line]:
         return []
     best = (min if lower else max)(agents, key=lambda agent: agent.mean(agent.values))
     value = best.mean(best.values) * (1 if lower else 100)
-    return [dots.Line(dots.NULL_MODEL, null=value, note=f"{best.side.condition}, n = {len(best.values)}")]
+    return [dots.Line(dots.NULL_MODEL, null=value, note=f"{best.side.condition}, n = {len(best.values)}, {best.data}")]
 
 
 def title_of(panel: Panel) -> str:
-    """The figure's title: our values and the paper's, of the first method that a model answered, else of the first.
+    """The figure's title: the values of the first method that was run, and the paper's where they can be compared.
 
-    If neither the paper nor a model has a value: the lowest and the highest method.
+    If the first method has no published value and no model answered: the lowest and the highest method.
     """
     metric, lines, _ = panel
-    models = (dots.SMALL, dots.BIG)
     pairs = [(dot.value, line.label.strip(), dot) for line in lines for dot in line.dots]
-    if len(pairs) > 1 and not any(line.paper or any(dot.who in models for dot in line.dots) for line in lines):
+    first = next((line for line in lines if line.dots), lines[0])
+    if len(pairs) > 1 and not any(line.paper or any(dot.who in MODELS for dot in line.dots) for line in lines):
         low, high = (choose(pairs, key=lambda pair: pair[0]) for choose in (min, max))
         if low[0] == high[0]:
             return f"{metric}: {_number(low[0])} for all"
-        ends = [label if low[1] != high[1] else f"{label} {_by(dot)}" for _, label, dot in (low, high)]
-        return f"{metric}: {_number(low[0])} ({ends[0]}) to {_number(high[0])} ({ends[1]})"
-    with_model = [line for line in lines if any(dot.who in models for dot in line.dots)]
-    line = next(iter(with_model or [line for line in lines if line.dots] or lines))
+        ends = [f"{_number(value)} ({label}, {dot.who.partition(' (')[0]})" for value, label, dot in (low, high)]
+        return f"{metric}: {' to '.join(ends)}"
     values_of: dict[str, list[float]] = {}
-    for dot in line.dots:
-        values_of.setdefault("" if dot.name and dot.name in line.label else f" {_by(dot)}", []).append(dot.value)
+    for dot in first.dots:
+        values_of.setdefault("" if dot.name and dot.name in first.label else f" {_by(dot)}", []).append(dot.value)
     parts = ["–".join(map(_number, sorted({min(values), max(values)}))) + who for who, values in values_of.items()]
-    parts += [f"{' and '.join(map(_number, line.paper))} in the paper"] if line.paper else []
-    return f"{line.label}: {', '.join(parts)}"
+    parts += [f"{' and '.join(map(_number, first.paper))} published"] if _comparable(first) or not first.dots else []
+    return f"{metric}: {first.label.strip()} {', '.join(parts)}"
+
+
+def _comparable(line: dots.Line) -> bool:
+    """Whether a published value has a counterpart here: of a model, or of a method that needs none."""
+    return bool(line.paper) and any(dot.who in (dots.NOBODY, *MODELS) for dot in line.dots)
 
 
 def decimals(drawn: Sequence[Panel]) -> int:
@@ -144,10 +148,11 @@ def decimals(drawn: Sequence[Panel]) -> int:
     return 3 if values and max(values) <= 1 else 1
 
 
-def sentence(panel: Panel, decimals: int) -> str:
-    """The panel in a sentence: the first method that was run, the paper's value, and the best of each other kind.
+def sentence(panel: Panel, decimals: int, data: str = "") -> str:
+    """The panel in a sentence: the first method that was run, and the best of each other kind of method.
 
-    Methods and placebo are compared on answers of the same kind as the first method's first dot. "" if nothing was run.
+    They are compared on answers of the same kind as the first method's first dot. The published value follows only
+    where it can be compared. data: of this page's runs, named unless models answered. "" if nothing was run.
     """
     answered = [line for line in panel.lines if any(dot.n != 1 for dot in line.dots)]
     if not answered:
@@ -155,23 +160,26 @@ def sentence(panel: Panel, decimals: int) -> str:
     first, others = answered[0], answered[1:]
     by_who = {dot.who: dot for dot in reversed(first.dots)}  # one per kind, the first
     texts = [f"{_valued(dot, decimals)}{_answerer(first, dot)}" for dot in by_who.values()]
-    parts = [f"{panel.metric}: {first.label.strip()} {'; '.join(reversed(texts))}"]
-    if first.paper:
-        parts.append(f"the paper has {' and '.join(f'{value:.{decimals}f}' for value in first.paper)}")
+    on = f", {data} data" if data and first.dots[0].who not in MODELS else ""
+    parts = [f"{panel.metric}{on}: {first.label.strip()} {'; '.join(reversed(texts))}"]
+    if _comparable(first):
+        parts.append(f"published: {' and '.join(f'{value:.{decimals}f}' for value in first.paper)}")
     same = [(line.label.strip(), dot) for line in others for dot in line.dots if dot.who == first.dots[0].who]
     placebos = [pair for pair in same if dots.PLACEBO in pair[0].lower()]
     for kind, pairs in (("best other", [pair for pair in same if pair not in placebos]), ("placebo", placebos)):
         if pairs:
             label, dot = (min if panel.lower else max)(pairs, key=lambda pair: pair[1].value)
             parts.append(f"{kind}: *{label}* {_valued(dot, decimals)}")
-    parts += [f"null model ({line.note}) {line.null:.{decimals}f}" for line in panel.lines if line.null is not None]
+    for line in panel.lines:
+        if line.null is not None and (not on or data in line.note):
+            parts.append(f"null model ({line.note}) {line.null:.{decimals}f}")
     return f"{'; '.join(parts)}."
 
 
 def _answerer(line: dots.Line, dot: dots.Dot) -> str:
     """Who answered and n: " by gpt-4o, n = 60". A model in the line's label is not repeated."""
     who = f"simulated ({dot.name})" if dot.who == dots.SIMULATED else _by(dot)
-    who = "" if dot.who in (dots.SMALL, dots.BIG) and dot.name in line.label else f" {who}"
+    who = "" if dot.who in MODELS and dot.name in line.label else f" {who}"
     return f"{who}, n = {dot.n:,}" if dot.n else who
 
 
@@ -182,7 +190,7 @@ def _valued(dot: dots.Dot, decimals: int) -> str:
 
 def _by(dot: dots.Dot) -> str:
     """Who answered, for a title: "by gpt-4o", "simulated"."""
-    return dot.who if dot.who == dots.SIMULATED else f"by {dot.name if dot.who in (dots.SMALL, dots.BIG) else dot.who}"
+    return dot.who if dot.who == dots.SIMULATED else f"by {dot.name if dot.who in MODELS else dot.who}"
 
 
 def _number(value: float) -> str:

@@ -215,8 +215,8 @@ def forest(shown: Sequence[Finding]) -> Figure:
         if line := _line(finding):
             lines.setdefault(AXES[finding.claim.unit], []).append(line)
     run = [finding for finding in shown if finding.on_a_model]
-    title = f"{count(run)[AGREES]} of {len(run)} contrasts that were run agree with the paper\n"
-    title += "and are better than placebo and null model"
+    title = f"{count(run)[AGREES]} of {len(run)} comparisons that were run confirm their claim\n"
+    title += "and beat placebo and null model"
     return dots.draw([*lines.items()] or [("", [])], title, zero=True)
 
 
@@ -267,7 +267,8 @@ def sentence(finding: Finding) -> str:
         parts.append(text if finding.sides else f"here {text}")
     if finding.placebo and finding.claim.contrast:
         placebo = interval_text(finding.placebo, _decimals(finding), "+")
-        parts.append(f"placebo *{finding.claim.contrast.placebo}*: {placebo}")
+        kind = "placebo" if "placebo" in finding.claim.contrast.placebo.lower() else "control"
+        parts.append(f"{kind} *{finding.claim.contrast.placebo}*: {placebo}")
     if finding.null:
         null = interval_text(finding.null[1], _decimals(finding), "+")
         parts.append(f"null model `{finding.null[0]}`: {null}")

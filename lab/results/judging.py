@@ -87,7 +87,8 @@ def _published(claim: Claim, cells: pd.DataFrame) -> tuple[float | int | str | b
         return claim.paper.value, claim.paper.source
     value, source = _cell(claim, claim.paper.method, cells)
     if claim.paper.less:
-        return value - _cell(claim, claim.paper.less, cells)[0], source
+        less, other = _cell(claim, claim.paper.less, cells)
+        return value - less, source if other == source else f"{source}; less: {other}"
     return value, source
 
 
