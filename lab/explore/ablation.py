@@ -157,7 +157,8 @@ class Ablation(Panel):
         self.others: dict[str, Any] = {}
         self.episode, self.summary = HTML(), styled()
         self.comparison = Comparison(lambda task: both(self.compared, task))  # type: ignore[arg-type]  # of a batch
-        self._choose((agent, benchmark), task, changed or {})
+        self.initial = dict(changed or {})
+        self._choose((agent, benchmark), task, self.initial)
         if engines:  # with the operators that ask, as it is set up
             engine_strings.routed(engine, engines, self.setup().operators(), self.base.method)
         self.what.value = agent, benchmark
@@ -193,6 +194,14 @@ class Ablation(Panel):
         """The experiment to compare the batch with."""
         return self.setup().full() if self.beside.value == BESIDE[0] else replace(self.base, limit=self.limit.value)
 
+    def _second(self) -> str:
+        """The name of the experiment to compare with, and the values that the panel changed at first in both."""
+        controls = {name: box for group in self.groups.values() for name, box in group.controls.items()}
+        values = {name: controls[name].value for name in self.initial if name in controls}
+        changed = [f"{name} = {value}" for name, value in values.items() if not isinstance(value, bool)]
+        full = self.beside.value == BESIDE[0]
+        return f"{self.beside.value} with {', '.join(changed)}" if full and changed else self.beside.value
+
     def play_one(self) -> None:
         """Play the selected episode, and display it while it is played."""
         self.timeline = watched(self.setup(), self.task.value, self._show)
@@ -207,7 +216,7 @@ class Ablation(Panel):
         first, second = (run.folder.name[-HASH:] for run in (self.compared.first, self.compared.second))
         command = f"python -m lab show {first} --beside {second}"
         self.summary.value = f"{self.told}<p><small>Kept as runs: <code>{escaped(command)}</code></small></p>"
-        played = as_row(self.compared, self.beside.value, self.what.value, setup.data)
+        played = as_row(self.compared, self._second(), self.what.value, setup.data)
         pairs = self.compared.parts[0].pairs
         scores = {first.of: (first.value, second.value) for first, second in pairs}
         why = {first.of: "; ".join(filter(None, dict.fromkeys(score.why for score in (first, second))))

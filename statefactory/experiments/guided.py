@@ -47,7 +47,7 @@ ADAPTER = "all"  # the learned reward model that was trained on all domains
 def no_reward_model() -> str:
     """Why the trained reward model cannot run on this machine; "" if it can."""
     if lacking := [name for name in ("torch", "transformers", "peft") if not find_spec(name)]:
-        return f"a learned reward needs {', '.join(lacking)}; see the README"
+        return f"a learned reward needs {', '.join(lacking)}; see docs/rewards.md"
     try:
         backbones.located(adapters.read(SHIPPED / ADAPTER).recipe.base)
     except (adapters.UnusableAdapter, backbones.MissingBackbone) as error:

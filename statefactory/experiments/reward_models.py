@@ -54,7 +54,7 @@ def predictions(folder: Path = SHIPPED) -> pd.DataFrame:
     """
     paths = sorted(folder.rglob(FILE))
     if not paths:
-        raise MissingData(f"{shown(folder)} has no {FILE}; restore it, or score adapters: see the README")
+        raise MissingData(f"{shown(folder)} has no {FILE}; restore it, or score adapters: see docs/rewards.md")
     return read(paths)
 
 
