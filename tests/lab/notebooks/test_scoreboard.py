@@ -150,7 +150,7 @@ def test_the_five_sentences_name_what_the_findings_say() -> None:
     sentences = answers.found(JUDGED)
     assert len(sentences) == 5
     run = [finding for finding in FINDINGS if finding.on_a_model]
-    assert f"Of {len(run)} claims on real models" in sentences[2]
+    assert f"Of {len(run)} comparisons on real models" in sentences[2]
     assert all(finding.claim.says in sentences[3] for finding in run if finding.verdict.word in ("AGREES", "OPPOSES"))
 
 
@@ -219,13 +219,17 @@ def test_a_panels_sentence_compares_answers_of_the_same_kind() -> None:
         line("no check", (55.0, dots.RULES), (99.0, dots.SMALL)),
         line("no plan", (50.0, dots.RULES)),
         line("ours, placebo", (58.0, dots.RULES)),
-        dots.Line(dots.NULL_MODEL, null=12.0, note="first, n = 40"),
+        dots.Line(dots.NULL_MODEL, null=12.0, note="first, n = 40, synthetic"),
     ]
-    sentence = panels.sentence(panels.Panel("score", lines, lower=False), 1)
+    sentence = panels.sentence(panels.Panel("score", lines, lower=False), 1, "synthetic")
     assert sentence == (
-        "score: ours 60.0 by rules (no model), n = 40; 30.0 by m, n = 40; the paper has 75.0; "
-        "best other: *no check* 55.0; placebo: *ours, placebo* 58.0; null model (first, n = 40) 12.0."
+        "score, synthetic data: ours 60.0 by rules (no model), n = 40; 30.0 by m, n = 40; published: 75.0; "
+        "best other: *no check* 55.0; placebo: *ours, placebo* 58.0; null model (first, n = 40, synthetic) 12.0."
     )
     lower = panels.sentence(panels.Panel("distance", lines, lower=True), 1)
     assert "best other: *no plan* 50.0" in lower
     assert panels.sentence(panels.Panel("score", lines[-1:], lower=False), 1) == ""
+    # Rules are no counterpart of the paper's model, and agents without skill on other data are none of this page's.
+    by_rules = line("ours", (60.0, dots.RULES), paper=(75.0,))
+    alone = panels.sentence(panels.Panel("score", [by_rules, lines[-1]], lower=False), 1, "official")
+    assert alone == "score, official data: ours 60.0 by rules (no model), n = 40."
