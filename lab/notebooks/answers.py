@@ -24,9 +24,9 @@ from lab.runs.floors import DO_NOTHING
 ENGINE = re.compile(r"(?<![`\w@.?=&-])(\w+@\d+(?:\.\d+)?(?:\?[\w.=&-]*\w)?)(?!`)")
 # Agents without skill, as the subject of a sentence.
 SKILLS = {
-    "first": "always taking the first listed option (null model `first`)",
-    "last": "always taking the last listed option (null model `last`)",
-    "random": "choosing at random (null model `random`)",
+    "first": "always taking the first option (`first`)",
+    "last": "always taking the last option (`last`)",
+    "random": "choosing at random (`random`)",
     DO_NOTHING: "doing nothing",
 }
 MOST_ANSWERED = 3  # sentences in an answer box; the other claims are on the scoreboard
