@@ -215,8 +215,7 @@ def forest(shown: Sequence[Finding]) -> Figure:
         if line := _line(finding):
             lines.setdefault(AXES[finding.claim.unit], []).append(line)
     run = [finding for finding in shown if finding.on_a_model]
-    title = f"{count(run)[AGREES]} of {len(run)} comparisons that were run confirm their claim\n"
-    title += "and beat placebo and null model"
+    title = f"{count(run)[AGREES]} of {len(run)} comparisons confirm their claim and beat placebo and null model"
     return dots.draw([*lines.items()] or [("", [])], title, zero=True)
 
 
