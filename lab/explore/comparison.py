@@ -48,9 +48,9 @@ def forest(rows: Sequence[Row], title: str) -> Figure:
     panels: dict[str, list[dots.Line]] = {}
     for entry in rows:
         here, low, high = (math.nan if entry[name] is None else entry[name] for name in ("here", "low", "high"))
-        made = (dots.Dot(here, low, high, entry["who"], entry["n"]),)
+        measured = (dots.Dot(here, low, high, entry["who"], entry["n"]),)
         paper = () if entry["published"] is None else (entry["published"],)
-        panels.setdefault(entry["kind"], []).append(dots.Line(entry["says"], made, paper, entry["null"]))
+        panels.setdefault(entry["kind"], []).append(dots.Line(entry["says"], measured, paper, entry["null"]))
     return dots.draw([*panels.items()], title, zero=True)
 
 

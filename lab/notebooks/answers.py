@@ -89,12 +89,12 @@ def measured(notebook: str) -> list[str]:
 
 def filled(answer: str, values: Mapping[str, Value | None]) -> str:
     """An item's `answer` with its figures: "{figure}" becomes the value, "{figure|text|other text}" the text if it is
-    true. Raises BadClaim for a figure that the notebook does not report.
+    true. Raises BadClaim for a figure that the notebook does not report, or reports without a value.
     """
 
     def text_of(match: re.Match[str]) -> str:
         figure, *texts = match[1].split("|")
-        if figure not in values:
+        if values.get(figure) is None:
             raise BadClaim(f"`answer` names {figure!r}, which its notebook does not report{hint(figure, values)}")
         return (texts[0] if values[figure] else texts[1]) if texts else str(values[figure])
 

@@ -201,6 +201,8 @@ def test_an_items_answer_states_the_reported_figures() -> None:
     assert answers.filled(answer, values) == "2.5 % are wrong; it ends and moves."
     with pytest.raises(BadClaim, match=r"'wrong %'.*did you mean 'wrong, %'"):
         answers.filled("{wrong %}", values)
+    with pytest.raises(BadClaim, match="'open', which its notebook does not report"):
+        answers.filled("it {open|ends|goes on}", {"open": None})  # of data that is not here: neither text is true
 
 
 def test_engines_in_sentences_are_code_and_no_email_addresses() -> None:
