@@ -30,7 +30,7 @@ class AnswerModel(BaseModel):
 
 
 class FreeText(AnswerModel):
-    """The answer of a prompt without a form: the model's text, for the caller to parse.
+    """The answer of a prompt that asks for no form: what the model wrote, to be read by whoever asked.
 
     Such a prompt is sent without a schema, and its answer is never repaired or asked again.
     """
