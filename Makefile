@@ -19,6 +19,10 @@ READY := $(VENV)/.explicit-state
 DEV := $(VENV)/.explicit-state-dev
 BOOK := $(VENV)/.explicit-state-book
 
+# Container images forbid Python to keep byte code. Then every kernel and every test process compiles its imports anew,
+# which doubles the time of a short notebook.
+unexport PYTHONDONTWRITEBYTECODE
+
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
