@@ -43,8 +43,13 @@ def runs_folder() -> Path:
 
 
 def answer_cache() -> Path:
-    """The answer cache: `LAB_CACHE` if set, else `data/cache/answers.sqlite`. Other caches are in the same folder."""
-    return Path(os.environ.get("LAB_CACHE") or ROOT / "data" / "cache" / "answers.sqlite")
+    """The answer cache: `LAB_CACHE` if set, else `data/cache/answers.sqlite`. Other caches are in the same folder.
+
+    `LAB_CACHE` names a file, or a folder that exists, which then holds `answers.sqlite`.
+    """
+    if not (named := os.environ.get("LAB_CACHE")):
+        return ROOT / "data" / "cache" / "answers.sqlite"
+    return Path(named, "answers.sqlite") if os.path.isdir(named) else Path(named)
 
 
 def recordings_folder() -> Path:

@@ -114,7 +114,8 @@ def table(notebook: str, rows: pd.DataFrame, metrics: Sequence[str] = ()) -> Sho
     """The table of a notebook's page: a row per method and engine that answered, at most MOST_METRICS metrics.
 
     rows: a results table with this run, the paper and recordings (`Results.beside_published`). Run and evidence are in
-    the files and in the folded tables. metrics: by default those of the key figure.
+    the files and in the folded tables. metrics: by default those of the key figure. Beyond MOST_ROWS the last row says
+    how many are left out.
     """
     import pandas as pd
 
@@ -139,7 +140,10 @@ def table(notebook: str, rows: pd.DataFrame, metrics: Sequence[str] = ()) -> Sho
             for key in keys
         ]
     )
-    return tables.shown(frame.head(MOST_ROWS), decimals)
+    if len(frame) > MOST_ROWS:
+        left = pd.DataFrame([{"method": f"{len(frame) - MOST_ROWS + 1} more rows, folded below"}])
+        frame = pd.concat([frame.head(MOST_ROWS - 1), left]).fillna(EMPTY)
+    return tables.shown(frame, decimals)
 
 
 def _published(row: Mapping[str, Any]) -> str:

@@ -57,6 +57,10 @@ def test_the_first_value_of_a_key_stays_and_each_get_gives_a_fresh_object(
     monkeypatch.setenv("LAB_CACHE", str(tmp_path / "mine.sqlite"))
     AnswerCache().put("a", 1)
     assert (tmp_path / "mine.sqlite").is_file()
+    (tmp_path / "folder").mkdir()
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path / "folder"))
+    AnswerCache().put("a", 1)
+    assert (tmp_path / "folder" / "answers.sqlite").is_file()
 
 
 @pytest.mark.slow
