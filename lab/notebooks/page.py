@@ -123,7 +123,7 @@ def table(notebook: str, rows: pd.DataFrame, metrics: Sequence[str] = ()) -> Sho
     metrics = [*(metrics or shows.metrics)][:MOST_METRICS]
     selected = rows[rows["metric"].isin(metrics) & rows["value"].notna()]
     selected = panels.named(selected, shows)
-    decimals = 3 if shows.lower else 1
+    decimals = panels.decimals_of(selected["value"])
     lines: dict[tuple[str, str], dict[str, str]] = {}
     counts: dict[tuple[str, str], dict[str, float]] = {}
     for row in selected.sort_values("n", kind="stable", na_position="first").to_dict("records"):

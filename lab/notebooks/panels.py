@@ -7,7 +7,7 @@ The register declares which metrics of which table a notebook displays, and the 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from lab.notebooks import register, scoreboard
@@ -143,9 +143,13 @@ def _comparable(line: dots.Line) -> bool:
 
 
 def decimals(drawn: Sequence[Panel]) -> int:
-    """Decimals of a figure: three for values in [0, 1], one for percentages."""
-    values = [dot.value for panel in drawn for line in panel.lines for dot in line.dots]
-    return 3 if values and max(values) <= 1 else 1
+    """Decimals of a figure: three for values in [-1, 1], one for percentages."""
+    return decimals_of(dot.value for panel in drawn for line in panel.lines for dot in line.dots)
+
+
+def decimals_of(values: Iterable[float]) -> int:
+    """Decimals of values: three if all are in [-1, 1], one for percentages and counts."""
+    return 3 if max(map(abs, values), default=math.inf) <= 1 else 1
 
 
 def sentence(panel: Panel, decimals: int, data: str = "") -> str:

@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,8 @@ from lab.models.backbone import Cost
 from lab.viewer.steps import DIVERGED, Exchange, Step, details, plain
 
 if TYPE_CHECKING:
+    from IPython.display import HTML
+
     from lab.runs.run import Episode
 
 
@@ -61,6 +64,12 @@ class Timeline:
         """The facts above the steps, name -> text: outcome, score, and those of `about`."""
         facts = {"outcome": self.outcome, "score": self.score} | dict(self.about)
         return {name: plain(value) for name, value in facts.items() if value not in ("", None)}
+
+    def folded(self) -> HTML:
+        """The timeline collapsed under its title, for the end of a notebook's cell."""
+        from IPython.display import HTML
+
+        return HTML(f"<details><summary>{escape(visible(self.title))}</summary>{self._repr_html_()}</details>")
 
     def _repr_html_(self) -> str:
         from lab.viewer import pages

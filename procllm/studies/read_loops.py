@@ -89,6 +89,23 @@ def frame(runs: Iterable[Results]) -> pd.DataFrame:
     return tables.table(row for run in runs for part in run.parts for row in rows(run, *part))
 
 
+class Loops(NamedTuple):
+    """Runs of this study, for `page.this_run`."""
+
+    runs: Sequence[Results]
+
+    def answer(self) -> str:
+        """A line per engine: the episodes with LOOP or more reads in a row, by condition."""
+        loops = frame(self.runs)
+        loops = loops[loops["metric"].str.startswith(LOOPS)]
+        return "\n".join(
+            f"{engine}, % of episodes with {metric} ({group.iloc[0]['evidence']}, n = {tables.span(group['n'])}): "
+            + "; ".join(f"{row['method']}: {tables.with_interval(row, 1)}" for row in group.to_dict("records"))
+            + "."
+            for (engine, metric), group in loops.groupby(["backbone", "metric"], sort=False)
+        )
+
+
 def commands(runs: Iterable[Results]) -> pd.DataFrame:
     """What the agents of each run did: numbers of answers, and of reads, writes, verifications and malformed answers.
 

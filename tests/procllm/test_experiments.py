@@ -209,6 +209,18 @@ def test_what_a_recorded_agent_did_is_counted_by_command() -> None:
         assert (kinds.count("Read"), kinds.count("Verify")) == (row["reads"], row["verifications"])
 
 
+def test_the_answer_of_read_loops_counts_episodes_with_a_loop(tmp_path: Path) -> None:
+    runs = [run(replace(SMALL, engine=engine), tmp_path, engine) for engine in ("rules", "rules@0.6")]
+    lines = read_loops.Loops(runs).answer().splitlines()
+    for results, line in zip(runs, lines, strict=True):
+        for condition in PAIR:
+            played = trajectories(results.part(BLOCKS, condition)).values()
+            share = 100 * sum(read_loops.reads_of(trajectory).longest >= read_loops.LOOP for trajectory in played) / 6
+            assert f"{condition}: {share:.1f} [" in line and "n = 6" in line
+    assert lines[0].startswith("rules, ") and "measured" in lines[0]
+    assert lines[1].startswith("rules@0.6, ") and "simulated" in lines[1]
+
+
 def test_an_idle_agent_solves_a_placebo_by_the_top_task_alone() -> None:
     blocks, idle = domain("blocks"), noise_kinds.noisy(1, "neither", 0, agent_is_idle=True)
     trajectory = play(blocks, blocks.instances(1)[0], network(PLACEBO, "blocks"), idle)

@@ -74,7 +74,7 @@ def episode(*texts: str) -> Timeline:
 @pytest.mark.parametrize("text", [*HOSTILE, *ODD])
 def test_foreign_text_is_shown_and_does_nothing(text: str, tmp_path: Path) -> None:
     shown = episode(text)
-    for page in (shown._repr_html_(), side_by_side(shown, episode("x"))._repr_html_()):
+    for page in (shown._repr_html_(), shown.folded().data, side_by_side(shown, episode("x"))._repr_html_()):
         read = Reader(page)
         assert read.tags <= OURS and read.names <= {"class", "style", "open", "colspan", "valign"}
         assert visible(text).replace("\r\n", "\n") in read.text.replace("\r\n", "\n")
