@@ -193,15 +193,10 @@ class Results(experiment.Results[Any]):
 
 
 def answers() -> tuple[str, ...]:
-    """Sentences of `Results.answer` for the runs since the last call in this process, each after its backbone."""
-    lines = [
-        f"{results.backbone}: {line}"
-        for results in collecting.COLLECTED.values()
-        for line in results.answer().splitlines()
-        if NO_HEADLINE not in line
-    ]
+    """Sentences of `Results.answer` for the runs since the last call in this process."""
+    lines = [line for results in collecting.COLLECTED.values() for line in results.answer().splitlines()]
     collecting.COLLECTED.clear()
-    return tuple(lines)
+    return tuple(line for line in lines if NO_HEADLINE not in line)
 
 
 def _sentences(results: Results, benchmark: str, rows: pd.DataFrame, contrasts: pd.DataFrame) -> str:
@@ -220,10 +215,14 @@ def _sentences(results: Results, benchmark: str, rows: pd.DataFrame, contrasts: 
         return f"{benchmark}: {NO_HEADLINE}."
     decimals, texts = study.decimals, []
     for metric, group in table.groupby("metric", sort=False):
-        conditions = group.to_dict("records")
-        values = "; ".join(f"{row['method']}: {tables.with_interval(row, decimals)}" for row in conditions)
+        same = group["evidence"].nunique() == 1
+        names = group["method"] if same else group["method"] + " (" + group["evidence"] + ")"
+        conditions = zip(names, group.to_dict("records"), strict=True)
+        values = "; ".join(f"{name}: {tables.with_interval(row, decimals)}" for name, row in conditions)
+        first = group.iloc[0]
+        origin = ", ".join([results.backbone, *([first["evidence"]] if same else []), f"{first['data']} data"])
         metric = metric if study.titles.get(benchmark, benchmark) in metric else f"{benchmark}, {metric}"
-        texts.append(f"{metric} ({group.iloc[0]['data']} data, n = {tables.span(group['n'])}): {values}.")
+        texts.append(f"{metric} ({origin}, n = {tables.span(group['n'])}): {values}.")
     text = " ".join(texts)
     pairs = [contrast for contrast in contrasts.to_dict("records") if contrast["dataset"] == benchmark]
     if not pairs:

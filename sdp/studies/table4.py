@@ -83,6 +83,7 @@ STUDY = register(
         benchmarks=(BENCHMARK,),
         conditions=(*UNREMOVED, PLACEBO, BY_STAGE, BY_ACTION),
         metrics=(),
+        headline="Overall",
         against=SDP.name,
         published=("Table 4 ScienceWorld", "sdp"),
         options={"lengths": tuple(LENGTHS)},
