@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from worlds.base import NoSolution
 from worlds.textworld.engine import start
-from worlds.textworld.games import QuestTask, compiled
+from worlds.textworld.games import QuestTask, compiled, description
 from worlds.textworld.world import TextWorld, open_game
 
 
@@ -40,8 +39,7 @@ def solution(task: QuestTask) -> tuple[str, ...]:
 
 def stored(task: QuestTask) -> tuple[str, ...]:
     """The walkthrough that was generated with the game; () if there is none."""
-    game = json.loads(compiled(task).with_suffix(".json").read_text())
-    return tuple(game["metadata"].get("walkthrough") or ())
+    return tuple(description(task)["metadata"].get("walkthrough") or ())
 
 
 def planned(task: QuestTask) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ Treasure hunts and cooking are TextWorld's challenges of these names.
 from __future__ import annotations
 
 import errno
+import json
 import platform
 import random
 import warnings
@@ -47,15 +48,20 @@ CANNOT_RUN = {errno.ENOEXEC, errno.EACCES, errno.ENOENT}
 class QuestTask:
     """One generated game.
 
-    goal: the objective, as the game prints it. kind: one of KINDS. seed, options: what the generator needs to make this
-    game again; they do not contain its map or walkthrough.
+    kind: one of KINDS. seed, options: what the generator needs to make this game again; they do not contain its map or
+    walkthrough.
     """
 
     id: str
-    goal: str
     kind: str
     seed: str
     options: Options
+
+    @property
+    def goal(self) -> str:
+        """The objective, as the game prints it. Compiles the game if needed, and raises as `compiled`."""
+        objective: str = description(self)["objective"]
+        return objective
 
 
 def quest_id(split: str, index: int) -> str:
@@ -183,6 +189,12 @@ def compiled(quest: QuestTask) -> Path:
     """
     key = [generator_version(), quest.kind, quest.seed, quest.options]
     return stored("textworld", key, FILES, lambda new: run_inform(quest, new / FILES[0])) / FILES[0]
+
+
+def description(quest: QuestTask) -> dict[str, Any]:
+    """TextWorld's description of a compiled quest, such as its objective. Raises as `compiled`."""
+    described: dict[str, Any] = json.loads((compiled(quest).parent / FILES[1]).read_text())
+    return described
 
 
 def run_inform(quest: QuestTask, path: Path) -> None:

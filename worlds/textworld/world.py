@@ -35,21 +35,15 @@ class TextWorld(ListingWorld):
             if not 1 <= count <= MOST:
                 raise ValueError(f"games={dict(games)}: {split!r} can have 1 to {MOST} quests")
         self.seed, self.list_actions, self.games = seed, list_actions, {**GAMES, **games}
-        self._tasks: dict[str, list[QuestTask]] = {}
         self._engine: Emulator | None = None
         self._task: QuestTask | None = None
         self._playing = False
 
     def tasks(self, split: str) -> Sequence[QuestTask]:
-        """The quests of "test" or "train". The first call generates their goals, which takes about 0.2 s each.
-
-        Raises ValueError for another split.
-        """
+        """The quests of "test" or "train". Raises ValueError for another split."""
         if split not in self.splits:
             raise ValueError(f"no split {split!r}; there are: {', '.join(self.splits)}")
-        if split not in self._tasks:
-            self._tasks[split] = synthetic_quests(split, self.games[split], self.seed)
-        return self._tasks[split]
+        return synthetic_quests(split, self.games[split], self.seed)
 
     def reset(self, task: QuestTask) -> Step:
         """Start a quest, compiling its game if needed. The text is the objective and the first room."""
