@@ -30,8 +30,8 @@ from lab.runs.study_results import Results
 from statefactory.benchmark.domains import title
 from statefactory.experiments.predictions import flags_of
 from statefactory.experiments.rivals import ORACLE, TRUE_SCORE, PredictorExperiment, answering, evidence
-from statefactory.experiments.scoring import STANDARD, Scoring, embedder_of
-from statefactory.extraction import read_trace
+from statefactory.experiments.scoring import STANDARD, Scoring, embed_all, embedder_of
+from statefactory.extraction import Trace, read_trace
 from statefactory.predictors.factored import trace_flags, trace_rewards
 from statefactory.trust import NONE, Flags, cells
 
@@ -136,7 +136,10 @@ def choices(made: attempts.Results, run: Results, when: When = END, scoring: Sco
         backbone = f"{acting}; rewards by {answered}" if answered else acting
         # Measured only if neither the agent nor the predictor used simulated answers.
         simulated = "simulated" in (made.evidence, evidence(run, world, predictor))
-        rated = {name: _rated(episodes[name], scoring, when) for names in tasks.values() for name in names}
+        compared = {name: episodes[name] for names in tasks.values() for name in names}
+        traces = {name: trace for name, episode in compared.items() if (trace := _trace(episode))}
+        embed_all(traces.values(), scoring)
+        rated = {name: _rated(episode, traces.get(name), scoring, when) for name, episode in compared.items()}
         rewards, flags = (
             {name: reward for name, (reward, _) in rated.items()},
             tuple(flagged for _, flagged in rated.values()),
@@ -201,13 +204,18 @@ def running(attempt: Attempt, steps: int) -> bool:
     return len(attempt.steps) > steps
 
 
-def _rated(episode: Episode, scoring: Scoring, when: When) -> tuple[float, frozenset[str]]:
+def _trace(episode: Episode) -> Trace | None:
+    """The states that a predictor extracted; None for a failed episode, and for predictors that extract none."""
+    return read_trace(episode.result["trace"]) if not episode.failed and "trace" in episode.result else None
+
+
+def _rated(episode: Episode, trace: Trace | None, scoring: Scoring, when: When) -> tuple[float, frozenset[str]]:
     """A predictor's reward for an attempt, with its flags; 0 without flags for a failed episode."""
     if episode.failed:
         return 0.0, NONE
     index = 0 if when == MIDWAY else -1
-    if "trace" not in episode.result:
+    if trace is None:
         return float(episode.result["rewards"][index]), flags_of(episode.result)[index]
-    trace, embedder = read_trace(episode.result["trace"]), embedder_of(scoring.embedding)
+    embedder = embedder_of(scoring.embedding)
     reward = float(trace_rewards(trace, embedder, scoring.convention)[index])
     return reward, trace_flags(trace, None, embedder, scoring.convention)[index]

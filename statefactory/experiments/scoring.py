@@ -77,7 +77,7 @@ def embedder_of(name: str) -> Embedder:
 def rewards(predictions: Iterable[Prediction], scoring: Scoring = STANDARD) -> list[np.ndarray]:
     """The rewards of each pair, shape (steps of all trajectories,), the positive's before the negatives'."""
     worded = [_worded(prediction, scoring) for prediction in predictions]
-    _embed((trace for prediction in worded for trace in prediction.traces), scoring)
+    embed_all((trace for prediction in worded for trace in prediction.traces), scoring)
     return [
         np.concatenate([_rewards(trace, prediction, scoring) for trace in prediction.traces])
         if prediction.traces
@@ -119,7 +119,7 @@ def distances_of(pairs: Sequence[Pair], predictor: Predictor[Any]) -> np.ndarray
     return epic_distances(predicted, [pair.shaped for pair in pairs], [pair.task for pair in pairs])
 
 
-def _embed(traces: Iterable[Trace], scoring: Scoring) -> None:
+def embed_all(traces: Iterable[Trace], scoring: Scoring) -> None:
     """Embed all texts in large batches, each cached at once, so that trajectories then have only cache hits."""
     states = {state for trace in traces for state in (*trace.states, *trace.goals)}
     all_entities = {entity for state in states for entity in entities(state, scoring.convention.apart)}
