@@ -41,8 +41,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(autouse=True)
-def synthetic(monkeypatch: pytest.MonkeyPatch) -> None:
+def as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Synthetic data, and the suite's own studies: tests before these may have added others under their names."""
     monkeypatch.delenv("LAB_DATA", raising=False)
+    monkeypatch.setattr(STUDIES, "own", {})
 
 
 # Without those that other tests declare.
