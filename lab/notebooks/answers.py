@@ -29,6 +29,8 @@ SKILLS = {
     "random": "choosing at random (`random`)",
     DO_NOTHING: "doing nothing",
 }
+# Where the order of the options helps: SDP lists a trip's options by price (A.2).
+FIRST = {"TravelPlanner": "always taking the first option, which is the cheapest (`first`),"}
 MOST_ANSWERED = 3  # sentences in an answer box; the other claims are on the scoreboard
 
 
@@ -152,10 +154,11 @@ def _strongest_null(run: Sequence[Finding]) -> str:
         return "No null model is ahead of a real model's method."
     gap, finding = max(ahead, key=lambda pair: pair[0])
     assert finding.sides and finding.null and finding.claim.contrast
-    contrast, means = finding.claim.contrast, finding.sides
+    contrast, means, null = finding.claim.contrast, finding.sides, finding.null[0]
+    skill = FIRST.get(contrast.benchmark, SKILLS["first"]) if null == "first" else SKILLS.get(null, null)
     return (
         f"On {contrast.benchmark} {contrast.of} by {short(finding.model)} scores {means[0]:.1f} %; "
-        f"{SKILLS.get(finding.null[0], finding.null[0])} scores {means[1] + finding.null[1].value:.1f} % on the same "
+        f"{skill} scores {means[1] + finding.null[1].value:.1f} % on the same "
         f"{finding.n} tasks."
     )
 
