@@ -23,7 +23,7 @@ from worlds.travelplanner.world import TravelPlanner
 
 FIELDS = {
     "alfworld": "id goal task_type game packed_problem", "assistantbench": "id goal", "blocksworld": "id goal problem",
-    "multihop": "id goal dataset evidence", "textworld": "id goal kind seed options", "webshop": "id goal",
+    "multihop": "id goal dataset evidence", "textworld": "id kind seed options", "webshop": "id goal",
 }  # fmt: skip
 LISTING = ("alfworld", "blocksworld", "textworld", "webshop")
 ABSENT = {
