@@ -376,7 +376,10 @@ def test_a_trajectory_adds_up_in_any_corridor_with_any_settings(seed: int, lengt
     assert runs == sorted(runs)
 
 
-texts = st.text(st.characters() | st.sampled_from('\u2028\u2029\x85\x0b\x1e\r\n"\\'), max_size=20)
+# At most one surrogate a text: JSON reads two in a row as the one character that they stand for.
+texts = st.text(
+    st.characters(exclude_categories=["Cs"]) | st.sampled_from('\u2028\u2029\x85\x0b\x1e\r\n"\\'), max_size=20
+)
 lone = st.sampled_from(["\ud800", "\udfff"])
 odd = st.builds("{}{} ".format, texts, lone) | texts
 values = st.recursive(
