@@ -47,7 +47,7 @@ def chosen(run: Results, world: str, name: str, scoring: Scoring = STANDARD) -> 
 def tree_search(names: Sequence[str]) -> Study:
     """Study in which fast predictors and an oracle guide a tree search. ALFWorld has about 30 actions per turn."""
     outcomes = "alfworld:search.outcomes"
-    fields: dict[str, Any] = {"options": {outcomes: 600}, "synthetic": {outcomes: 300}, "metric": SUCCESS,
+    fields: dict[str, Any] = {"options": {outcomes: 600}, "synthetic": {outcomes: 150}, "metric": SUCCESS,
            "rows": reached, "headline": "Tree search, {benchmark}"}  # fmt: skip
     return study("statefactory-tree-search", Search, BOTH, [*quick(names), ORACLE], limits=SEARCHED, **fields)
 

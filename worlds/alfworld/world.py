@@ -30,6 +30,7 @@ class AlfWorld(ListingWorld):
         self.data, self.splits = games.data, games.splits
         self._list_actions = list_actions
         self._engine: Any = None
+        self._loaded: HouseholdTask | None = None
         self._valid: tuple[str, ...] | None = None
         self._won = False
 
@@ -44,7 +45,10 @@ class AlfWorld(ListingWorld):
         if self._engine is None:
             self._engine = self._started()
         self._valid = None  # until the game has started
-        self._engine.load(self._game(task))
+        if task != self._loaded:  # a search resets the same game thousands of times
+            self._loaded = None
+            self._engine.load(self._game(task))
+            self._loaded = task
         self._won = False
         return self._step(self._engine.reset())
 
@@ -65,7 +69,7 @@ class AlfWorld(ListingWorld):
         """Release the engine; a later reset takes another."""
         if self._engine is not None:
             self._engine.close()
-        self._engine = self._valid = None
+        self._engine = self._loaded = self._valid = None
 
     def _started(self) -> Any:
         """An engine that uses ALFWorld's names for things."""
