@@ -54,7 +54,7 @@ NOISE = {
     "MuSiQue": f"rules@0.8?judge={JUDGE}",
 }
 TEXTS = ("HotpotQA", "MuSiQue")
-SOME = {"TravelPlanner": 8, "AssistantBench": 20, "ScienceWorld": 6, **dict.fromkeys(TEXTS, 20)}  # synthetic tasks
+SOME = {"TravelPlanner": 8, "AssistantBench": 20, "ScienceWorld": 4, **dict.fromkeys(TEXTS, 20)}  # synthetic tasks
 # How a replay compares with the re-run.
 LEVEL = 0.05  # of p (Holm)
 ABOVE, BELOW, UNTOLD, SAME = "above", "below", "not told apart", "the same"
