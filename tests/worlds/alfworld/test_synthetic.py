@@ -160,3 +160,16 @@ def test_from_wherever_a_game_stands_each_command_of_the_shortest_way_leaves_one
         assert step.done and None not in left, (task.id, left)
         falls = [before - after for before, after in zip(left, left[1:], strict=False)]
         assert all(fall == 1 for fall in falls[:-1]) and falls[-1] >= 1, (task.id, left)
+
+
+def test_a_game_starts_alike_again_after_an_episode_another_game_and_a_closed_engine() -> None:
+    world = load("synthetic")
+    task, other = world.tasks("valid_unseen")[:2]
+    first, actions = world.reset(task), world.valid_actions()
+    world.step(actions[0])
+    assert (world.reset(task), world.valid_actions()) == (first, actions)
+    assert world.reset(other) != first
+    assert world.reset(task) == first
+    world.close()
+    assert (world.reset(task), world.valid_actions()) == (first, actions)
+    world.close()
