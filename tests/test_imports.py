@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "scripts": {"procllm", "worlds", "lab"},
 }
 SUITE = set(MAY_IMPORT)
-HEAVY = {"pandas", "matplotlib", "scipy", "openai", "torch", "papermill", "seaborn", "jinja2"}
+HEAVY = {"pandas", "matplotlib", "scipy", "openai", "torch", "papermill", "jinja2"}
 MODULES = sorted(path for package in SUITE for path in (ROOT / package).rglob("*.py"))
 
 

@@ -106,7 +106,6 @@ def draw(panel: pd.DataFrame) -> Figure:
     Benchmarks with better lower scores have their own axes.
     """
     import matplotlib.pyplot as plt
-    import seaborn
 
     synthetic = panel["benchmark"] + " (" + panel["data"] + ")"
     panel = panel.assign(benchmark=synthetic.where(panel["data"] != "official", panel["benchmark"]))
@@ -114,7 +113,7 @@ def draw(panel: pd.DataFrame) -> Figure:
     sizes = [rows["benchmark"].nunique() for rows in parts]
     floors = panel[panel["role"] == FLOOR]
     names = list(dict.fromkeys(floors["agent"]))
-    colors = dict(zip(names, seaborn.color_palette(plots.PALETTE, len(names)), strict=True))
+    colors = plots.colored(names)
     shape = (8, 0.22 * sum(sizes) + 0.7 * len(sizes) + 0.9)
     figure, axes = plt.subplots(len(parts), 1, figsize=shape, height_ratios=sizes, squeeze=False)
     for axis, rows in zip(axes[:, 0], parts, strict=True):

@@ -31,11 +31,10 @@ def bars(
     """
     import matplotlib.pyplot as plt
     import pandas as pd
-    import seaborn
 
     methods = dict.fromkeys(name for axes_row in panels for _, rows in axes_row for name in rows["method"])
     names = [*ALL, *(name for name in methods if name not in ALL)]
-    colors = dict(zip(names, seaborn.color_palette(plots.PALETTE, len(names)), strict=True))
+    colors = plots.colored(names)
     across = max(map(len, panels))
     figure, grid = plt.subplots(len(panels), across, figsize=shape, sharey=bool(ylabel), squeeze=False)
     for axes_row, row_panels in zip(grid, panels, strict=True):

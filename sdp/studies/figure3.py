@@ -248,9 +248,8 @@ def draw(whole: pd.DataFrame) -> Figure:
     its bar; a range is a diamond at both ends. A benchmark has the same colour in every figure.
     """
     import matplotlib.pyplot as plt
-    import seaborn
 
-    colors = dict(zip(BENCHMARKS, seaborn.color_palette(plots.PALETTE, len(BENCHMARKS)), strict=True))
+    colors = plots.colored(BENCHMARKS)
     figure, panels = plt.subplots(2, 2, figsize=(11, 8))
     for axes, (title, (part, label, bars)) in zip(panels.flat, PANELS.items(), strict=True):
         frame = whole[whole["part"] == part]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
-import seaborn
 from matplotlib.figure import Figure
 
 from lab.results import plots
@@ -24,7 +24,7 @@ def draw_policy(points: pd.DataFrame, correlations: pd.DataFrame, chance: Mappin
     """
     worlds, whens = list(dict.fromkeys(points["world"])), list(dict.fromkeys(points["when"]))
     names = list(dict.fromkeys(points["method"]))
-    colors = dict(zip(names, seaborn.color_palette("husl", len(names)), strict=True))
+    colors = dict(zip(names, plt.get_cmap("turbo")(np.linspace(0, 1, len(names))), strict=True))
     figure, axes = plt.subplots(
         len(whens), len(worlds), figsize=(3.2 * len(worlds) + 3.2, 3.1 * len(whens) + 0.4), squeeze=False, sharey=True,
         sharex=True,

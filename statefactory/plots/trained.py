@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
-import seaborn
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -40,13 +40,16 @@ def draw_matrix(panels: Mapping[str, pd.DataFrame]) -> Figure:
         values = cells.pivot(index="row", columns="column", values="value").loc[order, names]
         labelled = cells.assign(text=[_cell(row) for row in cells.itertuples()])
         texts = labelled.pivot(index="row", columns="column", values="text").loc[order, names].fillna("")
-        seaborn.heatmap(values, annot=texts, fmt="", vmin=RANGE[0], vmax=RANGE[1], cmap="viridis_r", cbar=False,
-                        linewidths=0.5, annot_kws={"fontsize": 8}, ax=panel)  # fmt: skip
+        panel.imshow(values, cmap="viridis_r", vmin=RANGE[0], vmax=RANGE[1], aspect="auto")
+        for (row, column), value in np.ndenumerate(values.to_numpy()):
+            color = "white" if value > sum(RANGE) / 2 else "black"
+            panel.text(column, row, texts.iat[row, column], ha="center", va="center", fontsize=8, color=color)
         for column, name in enumerate(names):
             if name in order:
-                panel.add_patch(
-                    Rectangle((column, order.index(name)), 1, 1, fill=False, edgecolor="#c0392b", linewidth=2)
-                )
+                corner = column - 0.5, order.index(name) - 0.5
+                panel.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor="#c0392b", linewidth=2))
+        panel.set(xticks=range(len(names)), xticklabels=names, yticks=range(len(order)), yticklabels=order)
+        panel.grid(visible=False)
         panel.set(title=title, xlabel="tried on", ylabel="trained on")
         panel.tick_params(axis="x", rotation=35)
         panel.tick_params(axis="y", rotation=0)
