@@ -222,9 +222,9 @@ def summary(verdicts: Sequence[FigureVerdict]) -> str:
 
 
 def _superseded(entry: Expectation, came: Reported) -> bool:
-    """Whether a report replaces an entry: it has the figure for the same data, or no longer has this figure."""
+    """Whether a report replaces an entry: it has the figure for the same data, or reports on its data without it."""
     if entry.figure not in came.values:
-        return True
+        return entry.data in map(came.data_of, came.values)
     reported_here = came.values[entry.figure] is not None  # None: this data does not give it, so the entry stays
     return reported_here and entry.data == came.data_of(entry.figure)
 

@@ -562,6 +562,21 @@ def test_numbers_of_a_run_are_accepted_in_place_of_those_of_the_same_data_and_ke
         expected.accept(["b"], tmp_path / "figures", path)
 
 
+def test_accepting_a_run_on_synthetic_data_keeps_the_numbers_that_official_data_alone_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_FIGURES", str(tmp_path / "figures"))
+    path = tmp_path / "expected.yaml"
+    (tmp_path / "a.ipynb").touch()
+    path.write_text("a: {official: {rate in TextWorld: 1}, synthetic: {rate in WebShop: 2}}\n")
+    expected.Report("a", "synthetic", 3)("rate in AlfWorld", 0.6)
+    assert expected.accept(["a"], tmp_path / "figures", path) == ["a: 1 numbers, +0"]
+    assert expected.expectations(path) == [
+        Expectation("a", "rate in TextWorld", "official", 1),
+        Expectation("a", "rate in AlfWorld", "synthetic", 0.6, 0.001),
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [None, "", "# nothing\n", "[]", "a: 1\n", "- {notebook: 0_to", "\0\0"])
 @pytest.mark.parametrize("command", [["run", "0_tour"], ["run"], ["check", "0_tour"]])
