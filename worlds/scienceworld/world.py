@@ -56,6 +56,7 @@ class ScienceWorld(ListingWorld):
         self._history: list[str] = []
         self._over = True
         self._borrowed = False
+        self._rooms: dict[tuple[str, ...], tuple[str, ...]] = {}  # by task and actions: the simulator lists them slowly
 
     def tasks(self, split: str) -> Sequence[ScienceTask]:
         """The tasks of a split. Raises ValueError naming the splits for an unknown one."""
@@ -101,9 +102,11 @@ class ScienceWorld(ListingWorld):
 
     def rooms(self) -> tuple[str, ...]:
         """The rooms that the valid actions lead to, by a door or at once. Raises EpisodeOver before a reset."""
-        with self._asked():
-            matches = (ROOM.fullmatch(action) for action in self._running().valid_actions())
-            return tuple({match[1]: None for match in matches if match and match[1] != "door"})
+        with self._asked() as task:
+            if (situation := (task.id, *self._history)) not in self._rooms:
+                matches = (ROOM.fullmatch(action) for action in self._running().valid_actions())
+                self._rooms[situation] = tuple({match[1]: None for match in matches if match and match[1] != "door"})
+            return self._rooms[situation]
 
     def valid_actions(self) -> tuple[str, ...]:
         """The valid actions, sorted; () once the episode is over. Raises EpisodeOver before a reset."""
@@ -111,13 +114,13 @@ class ScienceWorld(ListingWorld):
             return () if self._over else tuple(sorted(set(self._running().valid_actions())))
 
     @contextlib.contextmanager
-    def _asked(self) -> Iterator[None]:
+    def _asked(self) -> Iterator[ScienceTask]:
         """Context for queries about the running episode: checks that there is one, and restores it if needed."""
         if self._task is None:
             raise EpisodeOver("ScienceWorld has no episode; call reset first")
         with self._closed_on_failure():
             self._replay_if_borrowed()
-            yield
+            yield self._task
 
     @contextlib.contextmanager
     def borrowed(self) -> Iterator[Simulator]:
