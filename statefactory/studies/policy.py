@@ -24,7 +24,7 @@ ATTEMPTED = {
     "synthetic": {"blocksworld": 8, "alfworld": 3, "scienceworld": 3, "webshop": 3, "textworld": 20},
     "official": {"blocksworld": 50, "alfworld": 30, "scienceworld": 20, "webshop": 20, "textworld": 20},
 }
-COUNTS = {"options": {"acting": "", "count": 20}, "synthetic": {"count": 8, "textworld:count": 20}}
+COUNTS = {"options": {"acting": "", "count": 20}, "synthetic": {"count": 5, "textworld:count": 20}}
 SEARCHED = {"synthetic": {"blocksworld": 2, "alfworld": 1}, "official": {"blocksworld": 50, "alfworld": 20}}
 HACKED = {"synthetic": {"blocksworld": 1, "alfworld": 1}, "official": {"blocksworld": 10, "alfworld": 3}}
 
@@ -64,7 +64,8 @@ def reached(run: Results, world: str, name: str) -> Iterator[tables.Row]:
 def hacking(names: Sequence[str]) -> Study:
     """Study that searches states without progress for high scores of the fast predictors."""
     highest = Metric("Highest reward without progress, {benchmark}", "highest", "mean", scale=1)
-    return study("statefactory-hacking", Hacking, BOTH, quick(names), (highest,), limits=HACKED, scale=1)
+    fields: dict[str, Any] = {"limits": HACKED, "synthetic": {"walks": 2, "actions": 6}, "scale": 1}
+    return study("statefactory-hacking", Hacking, BOTH, quick(names), (highest,), **fields)
 
 
 BEST_OF_N, TREE_SEARCH, HACKING = (make(names_for(official=True)) for make in (best_of_n, tree_search, hacking))
