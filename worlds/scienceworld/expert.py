@@ -8,7 +8,7 @@ from lab.machine.files import key_of
 from lab.models.cache import AnswerCache
 from worlds.base import NoSolution
 from worlds.scienceworld.engine import Simulator
-from worlds.scienceworld.paths import stored_paths, synthetic_paths
+from worlds.scienceworld.paths import PLAYED_BY, stored_paths, synthetic_paths
 from worlds.scienceworld.tasks import ScienceTask, package_version, store
 from worlds.scienceworld.world import ScienceWorld, finished
 
@@ -21,13 +21,15 @@ class Expert:
     """Solves a world's tasks under its simplification, with the world's own simulator.
 
     The world's running episode is not affected. stored: task id -> actions; None for those of data/synthetic and,
-    unless the world has synthetic data, those of the official data. Every path is played to full score before it is
-    returned, and then cached on disk.
+    unless the world has synthetic data, those of the official data. Every path was played to full score: the suite's
+    own when they were made, if the simulator has still the same version, others before they are returned. These are
+    then cached on disk.
     """
 
     def __init__(self, world: ScienceWorld, stored: Mapping[str, Sequence[str]] | None = None) -> None:
         self._world = world
         self._stored = _stored(world) if stored is None else stored
+        self._played = synthetic_paths(world.simplification) if package_version() == PLAYED_BY else {}
         self._kept: AnswerCache = store()
 
     def actions(self, task: ScienceTask) -> tuple[str, ...]:
@@ -36,6 +38,8 @@ class Expert:
         The first call for a task plays a stored path, or takes 1 to 25 seconds for a path from the solver.
         """
         stored_path = self._stored.get(task.id)
+        if (made := self._played.get(task.id)) and made == stored_path:
+            return tuple(made)
         key = key_of({
             "scienceworld": package_version(), "gold": task.id, "simplification": self._world.simplification,
             "stored": None if stored_path is None else list(stored_path),

@@ -18,6 +18,7 @@ EASY_PATHS = Path("scienceworld") / "swiftsage_oracle_actions.jsonl.gz"
 PLAIN_PATHS = Path("rewardprediction") / "scienceworld_191_gold.jsonl.gz"
 FOLDER = ROOT / "data" / "synthetic"
 FILES = {"": "scienceworld_gold.jsonl.gz", "easy": "scienceworld_gold_easy.jsonl.gz"}  # by simplification
+PLAYED_BY = "1.2.3"  # version of the package scienceworld with which the paths in FILES were played to full score
 
 
 def present() -> bool:

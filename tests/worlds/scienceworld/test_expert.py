@@ -33,10 +33,30 @@ def final_score(world: ScienceWorld, id: str, actions: tuple[str, ...]) -> float
     return steps[-1].score
 
 
-def test_made_paths_reach_full_score(world: ScienceWorld) -> None:
-    for id in random.Random(1).sample(tasks(), 3):
+@pytest.mark.parametrize("count", [3, pytest.param(36, marks=pytest.mark.slow)])
+def test_made_paths_reach_full_score(world: ScienceWorld, count: int) -> None:
+    for id in random.Random(1).sample(tasks(), count):
         assert final_score(world, id, Expert(world).actions(world.task(id))) == 1.0
         assert Expert(world).actions(world.task(id)) == tuple(synthetic_paths()[id])
+
+
+@pytest.mark.slow
+def test_made_paths_of_the_protocol_reach_full_score() -> None:
+    with scienceworld.load("synthetic", list_actions=False) as world:
+        for id in tasks("easy"):
+            assert final_score(world, id, Expert(world).actions(world.task(id))) == 1.0
+
+
+def test_a_made_path_is_played_again_only_if_it_was_edited_or_the_simulator_is_another(
+    world: ScienceWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, played = world.task(tasks()[0]), []
+    made = synthetic_paths()[task.id]
+    monkeypatch.setattr(expert, "play", lambda *_: played.append(1) or [(action, 0) for action in made])
+    assert Expert(world).actions(task) == tuple(made) and not played
+    assert Expert(world, stored={task.id: [*made, "look around"]}).actions(task) == tuple(made) and len(played) == 1
+    monkeypatch.setattr(expert, "package_version", lambda: "another")
+    assert Expert(world).actions(task) == tuple(made) and len(played) == 2
 
 
 def test_a_path_is_found_by_the_solver_where_none_is_stored(world: ScienceWorld) -> None:
