@@ -18,7 +18,7 @@ from lab.machine.faults import DamagedFile, Unavailable
 from lab.machine.paths import runs_folder
 from lab.models import engines
 from lab.models.backbone import Ledger, by_operator, summed
-from lab.models.cache import tell_damaged
+from lab.models.cache import RECORDING, tell_damaged
 from lab.models.connect import connected
 from lab.notebooks import injected
 from lab.runs import budget, recordings
@@ -37,6 +37,8 @@ WORKERS, CLUSTER = "LAB_WORKERS", "LAB_CLUSTER"
 # The first run of each study and its benchmarks since the last call of `study_results.answers`; variants come later.
 COLLECTED: dict[tuple[str, ...], Any] = {}
 THREADS = 8  # default number with an endpoint: threads mostly wait for it
+# Under `lab record`: the ledgers of this process, each with its experiment. A spent budget leaves episodes unfinished.
+LEDGERS: list[tuple[Experiment, Ledger]] = []
 R_co = TypeVar("R_co", bound=Results[Any], covariant=True)
 
 
@@ -197,6 +199,8 @@ def play_booked(setup: Experiment, record: bool, task: str) -> Played:
     if not setup.who.kinds.isdisjoint(engines.MODELS):
         allowed.check()
     ledger = Ledger(connected(setup.engine), record)
+    if os.environ.get(RECORDING):
+        LEDGERS.append((setup, ledger))
     try:
         result = setup.play(task, ledger)
     except Exception as error:
@@ -243,9 +247,13 @@ def _cut(parts: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 def record(
     results: Results[Any], rows: pd.DataFrame, usage: pd.DataFrame, sitting: recordings.Sitting | None = None
 ) -> None:
-    """Save a run as a recording, if `python -m lab record` is running. usage: its `costs`."""
+    """Save a run as a recording, if `python -m lab record` is running, with the answers of unfinished episodes.
+
+    usage: its `costs`.
+    """
+    begun = [answer for setup, ledger in LEDGERS if setup is results.setup for answer in [*ledger.recorded]]
     scores = score_lines(results)
-    recordings.save(results.folder, rows, usage, list(results.episodes), scores=scores, sitting=sitting)
+    recordings.save(results.folder, rows, usage, list(results.episodes), scores=scores, sitting=sitting, begun=begun)
 
 
 def by_group(

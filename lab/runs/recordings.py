@@ -21,7 +21,7 @@ import gzip
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -141,12 +141,13 @@ def _to_cache(served: Replay) -> int:
 
 def save(
     run: Path, rows: pd.DataFrame, usage: pd.DataFrame, tasks: list[str], name: str = "",
-    scores: pd.DataFrame | None = None, sitting: Sitting | None = None,
+    scores: pd.DataFrame | None = None, sitting: Sitting | None = None, begun: Iterable[Mapping[str, Any]] = (),
 ) -> Path | None:  # fmt: skip
     """Save a run folder and its finished rows as a recording. Replaces an earlier recording of that name.
 
     name: by default the name from `lab record`; outside of it returns None and writes nothing.
-    tasks: ids of the played tasks. scores: a table as in `lab.results.stored`. sitting: the one that ends now.
+    tasks: ids of the played tasks. scores: a table as in `lab.results.stored`. sitting: the one that ends now. begun:
+    answers of unfinished episodes, kept until all tasks are played, so that the next sitting does not ask again.
     Raises FileNotFoundError for a run without stored answers.
     Raises DamagedFile for a run that lost some.
     """
@@ -158,11 +159,14 @@ def save(
     if (damaged_file := run / f"{ANSWERS}{DAMAGED}").exists():
         remedy = f"Delete {run} and run the same command: the cache answers what it has"
         raise damaged(damaged_file, "these answers of the run are lost, so that it cannot be recorded", remedy)
-    answers = {answer["request"]: answer for answer in read_lines(run / ANSWERS)}  # the last of a repeated request
-    lines = "".join(json.dumps(answers[request], sort_keys=True) + "\n" for request in sorted(answers))
     manifest = Manifest.read(run)
+    whole = len(tasks) >= len(manifest.tasks)
+    played = read_lines(run / ANSWERS)
+    # The last of a repeated request.
+    answers = {answer["request"]: answer for answer in (played if whole else (*begun, *played))}
+    lines = "".join(json.dumps(answers[request], sort_keys=True) + "\n" for request in sorted(answers))
     files = {PACKED: gzip.compress(lines.encode(), 9, mtime=0)}
-    if len(tasks) >= len(manifest.tasks):
+    if whole:
         files |= {"rows.csv": rows.to_csv(index=False).encode(), "usage.csv": usage.to_csv(index=False).encode()}
         if scores is not None and len(scores):
             files[SCORES] = scores.assign(run=f"replay:{name}").to_csv(index=False).encode()

@@ -69,4 +69,6 @@ def _said(correlations: pd.DataFrame, world: str, when: str) -> str:
     if not len(rows) or rows["rho"].isna().all():
         return "no rank correlation"
     row = rows.iloc[0]
-    return f"ρ = {row['rho']:.2f} [{row['ci_low']:.2f}, {row['ci_high']:.2f}], p = {row['p']:.2f}, n = {row['n']}"
+    # Resampling a single task gives no interval.
+    interval = "" if pd.isna(row["ci_low"]) else f" [{row['ci_low']:.2f}, {row['ci_high']:.2f}]"
+    return f"ρ = {row['rho']:.2f}{interval}, p = {row['p']:.2f}, n = {row['n']}"

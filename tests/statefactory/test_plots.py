@@ -32,6 +32,7 @@ from statefactory.plots import (
     draw_walkthrough,
     results,
 )
+from statefactory.plots.policy import draw_policy
 from statefactory.state import entity
 from statefactory.walkthrough import Walkthrough, walk
 
@@ -264,3 +265,18 @@ def test_no_text_of_a_search_tree_overlaps_and_the_chosen_line_is_drawn(count: i
     assert shown <= 50 + len(list(best_line(root)))
     left_out = sum(int(text.split()[1]) for text in texts if text.startswith("and ") and " more" in text)
     assert shown + left_out == count or count > 50  # of the large one, children of what is left out are not told
+
+
+def test_reward_and_success_have_a_color_for_each_predictor_and_no_interval_of_a_single_task() -> None:
+    points = pd.DataFrame({
+        "world": "AlfWorld", "when": "at the end", "method": [f"predictor {n}" for n in range(14)], "kind": "predictor",
+        "distance": np.linspace(0.1, 0.8, 14), "distance_low": 0.1, "distance_high": 0.8, "success": 50.0,
+        "ci_low": 40.0, "ci_high": 60.0, "n": 1, "evidence": "simulated", "backbone": "oracle",
+    })  # fmt: skip
+    rank = {"world": "AlfWorld", "when": "at the end", "among": "predictors", "rho": -0.5, "p": 0.2, "n": 14}
+    titles = []
+    for low in (-0.9, float("nan")):
+        figure = draw_policy(points, pd.DataFrame([rank | {"ci_low": low, "ci_high": low + 1}]), {})
+        titles.append(figure.axes[0].get_title().split("\n")[1])
+    assert titles == ["ρ = -0.50 [-0.90, 0.10], p = 0.20, n = 14", "ρ = -0.50, p = 0.20, n = 14"]
+    assert len({tuple(bars.lines[0].get_color()) for bars in figure.axes[0].containers}) == 14
