@@ -33,7 +33,7 @@ FOLDER = Path(__file__).parent
 SETTINGS: dict[str, dict[str, Any]] = {
     "sdp-choices": {"engine": "rules@0.7"},  # without a failure all readings are the same
     "statefactory-best-of-n": {"options": {"count": 4}, "benchmarks": ("blocksworld", "webshop")},
-    "statefactory-hacking": {"limit": 1, "benchmarks": ("blocksworld",)},
+    "statefactory-hacking": {"limit": 1, "benchmarks": ("blocksworld",), "options": {"walks": 5, "actions": 12}},
     "statefactory-table13": {"benchmarks": ("alfworld", "blocksworld")},
     "statefactory-table2": {"limit": 1, "benchmarks": ("BlocksWorld",)},
     "statefactory-tree-search": {"limit": 1, "benchmarks": ("blocksworld",)},
