@@ -64,7 +64,7 @@ NO_METADATA: dict[str, dict[str, Any]] = {
 def style() -> None:
     """Set the suite's style for all later figures; call it once at the top of a notebook."""
     import matplotlib.style
-    from cycler import cycler
+    from matplotlib.rcsetup import cycler
 
     injected.check()
     matplotlib.style.use([BASE, {**SETTINGS, "axes.prop_cycle": cycler(color=COLORS)}])
