@@ -161,9 +161,9 @@ def save(
         raise damaged(damaged_file, "these answers of the run are lost, so that it cannot be recorded", remedy)
     manifest = Manifest.read(run)
     whole = len(tasks) >= len(manifest.tasks)
-    played = read_lines(run / ANSWERS)
+    unfinished = [] if whole else [*_recorded(name), *begun]
     # The last of a repeated request.
-    answers = {answer["request"]: answer for answer in (played if whole else (*begun, *played))}
+    answers = {answer["request"]: answer for answer in (*unfinished, *read_lines(run / ANSWERS))}
     lines = "".join(json.dumps(answers[request], sort_keys=True) + "\n" for request in sorted(answers))
     files = {PACKED: gzip.compress(lines.encode(), 9, mtime=0)}
     if whole:
@@ -181,11 +181,24 @@ def save(
     return _save(name, files, fields | more)
 
 
-def _sittings(name: str) -> tuple[Sitting, ...]:
-    """The sittings of an unfinished, valid recording of that name, which is being resumed; else none."""
+def _resumed(name: str) -> Recording | None:
+    """The unfinished, valid recording of that name, which is being resumed; else None."""
     path = recordings_folder() / name / MANIFEST
     earlier = read_json(path, Recording) if path.exists() else None
-    return earlier.sittings if earlier and not earlier.whole and not void(name) else ()
+    return earlier if earlier and not earlier.whole and not void(name) else None
+
+
+def _sittings(name: str) -> tuple[Sitting, ...]:
+    """The sittings of the recording that is being resumed."""
+    earlier = _resumed(name)
+    return earlier.sittings if earlier else ()
+
+
+def _recorded(name: str) -> Iterator[dict[str, Any]]:
+    """The answers of the recording that is being resumed: this sitting may not have come to all of its episodes."""
+    if _resumed(name):
+        packed = (recordings_folder() / name / PACKED).read_bytes()
+        yield from map(json.loads, gzip.decompress(packed).splitlines())
 
 
 def save_rows(name: str, rows: pd.DataFrame, about: Mapping[str, Any], paired: pd.DataFrame | None = None) -> Path:

@@ -38,8 +38,8 @@ class Expert:
         The first call for a task plays a stored path, or takes 1 to 25 seconds for a path from the solver.
         """
         stored_path = self._stored.get(task.id)
-        if (made := self._played.get(task.id)) and made == stored_path:
-            return tuple(made)
+        if (played_path := self._played.get(task.id)) and played_path == stored_path:
+            return tuple(played_path)
         key = key_of({
             "scienceworld": package_version(), "gold": task.id, "simplification": self._world.simplification,
             "stored": None if stored_path is None else list(stored_path),

@@ -26,7 +26,7 @@ from lab.models.cache import RECORDING, AnswerCache
 from lab.models.connect import _connected, connected
 from lab.models.replay import MissingRun
 from lab.notebooks import register
-from lab.runs import budget, planned, recordings
+from lab.runs import budget, collecting, planned, recordings
 from lab.runs.budget import Budget, BudgetSpent
 from lab.runs.collecting import collect
 from lab.runs.study_results import Results
@@ -185,6 +185,10 @@ def test_the_answers_of_an_unfinished_episode_are_recorded_and_not_asked_for_aga
     _connected.cache_clear()
     assert recordings.resume("first").startswith("the recording first goes on from 1 of 3 tasks")
     assert len(AnswerCache()) == sum(part["calls"] for part in usage.values()) + 2
+    first = (wanted / "answers.jsonl.gz").read_bytes()
+    monkeypatch.setattr(collecting, "LEDGERS", [])
+    played.record()
+    assert (wanted / "answers.jsonl.gz").read_bytes() == first, "nor lost by a sitting that did not come to it"
 
 
 @pytest.mark.slow
