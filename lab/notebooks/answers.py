@@ -84,14 +84,15 @@ def measured(notebook: str) -> list[str]:
     report = stored.reported(notebook, stored.COMMITTED)
     written = [item.answer for item in panels.items_of(notebook) if item.answer]
     if written and report:
-        return [filled(answer, report.values) for answer in written]
+        about = {"n": report.n, "data": report.data}
+        return [filled(answer, {**about, **report.values}) for answer in written]
     drawn, data = panels.of(notebook, Stored()), report.data if report and not report.other_data else ""
     return [text for panel in drawn if (text := panels.sentence(panel, panels.decimals(drawn), data))]
 
 
 def filled(answer: str, values: Mapping[str, Value | None]) -> str:
     """An item's `answer` with its figures: "{figure}" becomes the value, "{figure|text|other text}" the text if it is
-    true. Raises BadClaim for a figure that the notebook does not report, or reports without a value.
+    true. values: of the notebook's report, its n and its data. Raises BadClaim for a figure that the notebook does not report, or reports without a value.
     """
 
     def text_of(match: re.Match[str]) -> str:
@@ -115,12 +116,12 @@ def found(judged: Sequence[PaperFindings]) -> list[str]:
     opposing = [finding for finding in run if finding.verdict.word == OPPOSES]
     return [
         f"Of {sum(free.values()) - free[NOT_RUN]} numbers that need no model, {free[REPRODUCED]} are reproduced and "
-        f"{free[DIFFERENT]} differ, {explained} of them for a known reason; {free[FITTED] + free[BY_CONSTRUCTION]} are "
-        "fitted or inputs of ours and test nothing.",
+        f"{free[DIFFERENT]} differ, {explained} of them with a possible reason stated; "
+        f"{free[FITTED] + free[BY_CONSTRUCTION]} are fitted or inputs of ours and test nothing.",
         _strongest_null(run),
         f"Of {len(run)} comparisons on real models (the largest is {largest({finding.model for finding in run})}), "
         f"{tally[AGREES]} confirm their claim and {tally[OPPOSES]} contradict it; in {matched} a placebo or a null "
-        f"model does as well, and in {tally[TOO_SMALL]} n, or the number of tasks that differ, is too small.",
+        f"model does as well, and in {tally[TOO_SMALL]} the difference is not beyond chance at their n.",
         _named("Confirmed", agreeing) + " " + _named("Contradicted", opposing),
         f"{count(flat)[NOT_RUN]} claims need a model, data or a recording that is not at hand, and were not run.",
     ]

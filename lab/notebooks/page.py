@@ -121,15 +121,16 @@ def table(notebook: str, rows: pd.DataFrame, metrics: Sequence[str] = ()) -> Sho
 
     shows = next(item.shows for item in panels.items_of(notebook) if item.shows)
     metrics = [*(metrics or shows.metrics)][:MOST_METRICS]
-    selected = rows[rows["metric"].isin(metrics) & rows["value"].notna()]
+    stated = rows["value"].notna() | rows.get("text", pd.Series("", rows.index)).fillna("").ne("")
+    selected = rows[rows["metric"].isin(metrics) & stated]
     selected = panels.named(selected, shows)
-    decimals = panels.decimals_of(selected["value"])
+    decimals = panels.decimals_of(selected["value"].dropna())
     lines: dict[tuple[str, str], dict[str, str]] = {}
     counts: dict[tuple[str, str], dict[str, float]] = {}
     for row in selected.sort_values("n", kind="stable", na_position="first").to_dict("records"):
         answered = _published(row) if row["evidence"] == "published" else _answered(row)
         line = lines.setdefault((row["method"], answered), dict.fromkeys(metrics, EMPTY))
-        line[row["metric"]] = tables.with_interval(row, decimals)
+        line[row["metric"]] = tables.display_cell(row, decimals)
         counts.setdefault((row["method"], answered), {})[row["metric"]] = row["n"]
     # Rows are sorted by n, so of several runs of a model the one with the most tasks is kept.
     order = {name: index for index, name in enumerate(selected["method"].drop_duplicates())}
@@ -152,6 +153,8 @@ def _published(row: Mapping[str, Any]) -> str:
 
 
 def _answered(row: Mapping[str, Any]) -> str:
-    """Text for a row of ours: the model that answered, or "rules (no model)", "simulated" or "nobody"."""
-    who = dots.who(panels.text_or_empty(row["backbone"]), row["evidence"])
-    return panels.model_label(row["backbone"]) if who in (dots.SMALL, dots.BIG) else who
+    """Text for a row of ours: the model that answered, "rules (no model)", "nobody", or "simulated" with its engine."""
+    who, label = dots.who(panels.text_or_empty(row["backbone"]), row["evidence"]), panels.model_label(row["backbone"])
+    if who == dots.SIMULATED and label:
+        return f"{who} ({label})"
+    return label if who in panels.MODELS else who

@@ -87,9 +87,8 @@ def _line(method: str, rows: pd.DataFrame) -> dots.Line:
     published = rows[rows["evidence"] == "published"]
     own = rows[rows["evidence"] != "published"].sort_values("n", kind="stable", ascending=False)
     own = own[own["n"] != 1] if any(own["n"] != 1) else own  # a single task says nothing
-    own = own.assign(model=own["backbone"].map(model_label)).drop_duplicates(
-        ["model", "evidence"]
-    )  # keeps the most tasks
+    own = own.assign(model=own["backbone"].map(model_label), data=own["data"] if "data" in own else "")
+    own = own.drop_duplicates(["model", "evidence"])  # keeps the most tasks
     values = [
         dots.Dot(
             row.value,
@@ -98,6 +97,7 @@ def _line(method: str, rows: pd.DataFrame) -> dots.Line:
             dots.who(text_or_empty(row.backbone), row.evidence),
             _count(row.n),
             row.model,
+            text_or_empty(row.data),
         )  # fmt: skip
         for row in own.sort_values("model").itertuples()
     ]
@@ -155,8 +155,9 @@ def decimals_of(values: Iterable[float]) -> int:
 def sentence(panel: Panel, decimals: int, data: str = "") -> str:
     """The panel in a sentence: the first method that was run, and the best of each other kind of method.
 
-    They are compared on answers of the same kind as the first method's first dot. The published value follows only
-    where it can be compared. data: of this page's runs, named unless models answered. "" if nothing was run.
+    They are compared on answers of the same kind as the first method's first dot. If a model gave that one, the best
+    method that only rules answered, or nobody, follows. The published value follows only where it can be compared.
+    data: of this page's runs, where the table does not tell; named unless models answered. "" if nothing was run.
     """
     answered = [line for line in panel.lines if any(dot.n != 1 for dot in line.dots)]
     if not answered:
@@ -164,13 +165,25 @@ def sentence(panel: Panel, decimals: int, data: str = "") -> str:
     first, others = answered[0], answered[1:]
     by_who = {dot.who: dot for dot in reversed(first.dots)}  # one per kind, the first
     texts = [f"{_valued(dot, decimals)}{_answerer(first, dot)}" for dot in by_who.values()]
-    on = f", {data} data" if data and first.dots[0].who not in MODELS else ""
+    data, by_model = first.dots[0].data or data, first.dots[0].who in MODELS
+    on = f", {data} data" if data and not by_model else ""
     parts = [f"{panel.metric}{on}: {first.label.strip()} {'; '.join(reversed(texts))}"]
     if _comparable(first):
         parts.append(f"published: {' and '.join(f'{value:.{decimals}f}' for value in first.paper)}")
     same = [(line.label.strip(), dot) for line in others for dot in line.dots if dot.who == first.dots[0].who]
     placebos = [pair for pair in same if dots.PLACEBO in pair[0].lower()]
-    for kind, pairs in (("best other", [pair for pair in same if pair not in placebos]), ("placebo", placebos)):
+    without = [
+        (line.label.strip(), dot)
+        for line in others
+        for dot in line.dots
+        if by_model and {dot.who for dot in line.dots} <= {dots.NOBODY, dots.RULES}
+    ]
+    kinds = {
+        "best other model" if without else "best other": [pair for pair in same if pair not in placebos],
+        "best without a model": without,
+        "placebo": placebos,
+    }
+    for kind, pairs in kinds.items():
         if pairs:
             label, dot = (min if panel.lower else max)(pairs, key=lambda pair: pair[1].value)
             parts.append(f"{kind}: *{label}* {_valued(dot, decimals)}")

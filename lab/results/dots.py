@@ -44,7 +44,7 @@ MARKS: dict[str, dict[str, Any]] = {
 class Dot:
     """A value of ours. low, high: its interval, NaN for none. who: one of WHO. n: number of tasks, 0 without a sample.
 
-    name: of the model that answered.
+    name: of the model that answered. data: "official" or "synthetic"; "" if its table does not tell.
     """
 
     value: float
@@ -53,6 +53,7 @@ class Dot:
     who: str = RULES
     n: int = 0
     name: str = ""
+    data: str = ""
 
 
 @dataclass(frozen=True)

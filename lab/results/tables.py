@@ -272,7 +272,7 @@ def _display_row(key: tuple[str, str, str], cells: pd.DataFrame, metrics: Sequen
         if cell["metric"] in cell_of:
             raise ValueError(f"two {evidence} values of {cell['metric']} for {method}, {backbone}; keep one of them")
         cell_of[cell["metric"]] = cell
-    displayed = {metric: _display_cell(cell_of.get(metric), decimals) for metric in metrics}
+    displayed = {metric: display_cell(cell_of.get(metric), decimals) for metric in metrics}
     columns = {"method": method, "backbone": backbone or EMPTY, "evidence": evidence}
     read = cells.dropna(subset=[*SHARES]) if {*SHARES} <= {*cells} else cells[:0]
     if len(read):
@@ -282,7 +282,8 @@ def _display_row(key: tuple[str, str, str], cells: pd.DataFrame, metrics: Sequen
     return columns | {name: span(cells[key]) for name, key in COUNTS.items()} | displayed | {SOURCE: sources[0]}
 
 
-def _display_cell(cell: Row | None, decimals: int) -> str:
+def display_cell(cell: Mapping[str, Any] | None, decimals: int) -> str:
+    """A row as the text of a table's cell: what a paper states in words, else its value; EMPTY for neither."""
     if cell is None:
         return EMPTY
     if isinstance(cell.get("text"), str) and cell["text"]:

@@ -157,7 +157,7 @@ class UnderNoise(NamedTuple):
 
     grains: what the loop did with predicates of each grain. rows: scores of SDP, of its placebo with as many attempts,
     and of SDP whose Validate errs like a published judge. removed, bounds: see `table6`. replans: score by number of
-    Replans (Figure 3b).
+    Replans (Figure 3b). tasks, step_cap: of each run.
     """
 
     grains: pd.DataFrame
@@ -165,6 +165,8 @@ class UnderNoise(NamedTuple):
     removed: pd.DataFrame
     bounds: pd.DataFrame
     replans: pd.DataFrame
+    tasks: int
+    step_cap: int
 
 
 def under_noise(engine: str, options: Mapping[str, Any], grain: str, **asked: Any) -> UnderNoise:
@@ -183,7 +185,7 @@ def under_noise(engine: str, options: Mapping[str, Any], grain: str, **asked: An
     parts, sdp = ablated(full), full.part(BENCHMARK, SDP.name)
     return UnderNoise(
         anatomy(by_grain), pd.concat(frames, ignore_index=True), table6.comparisons(parts), table6.bounds(parts),
-        score_by_replans(sdp.trajectories, sdp.scores),
+        score_by_replans(sdp.trajectories, sdp.scores), len(sdp.episodes), cap,
     )  # fmt: skip
 
 

@@ -323,6 +323,8 @@ def numbers(
     for row in (row for runs in noisy for row in rows(runs)):
         synthetic = row["metric"] in ("AssistantBench", "ScienceWorld")
         yield f"{row['metric']}: {row['method']}", round(row["value"], 2), synthetic
+        if row["method"] == FULL:
+            yield f"{row['metric']}: tasks", int(row["n"]), synthetic
     for row in caps.to_dict("records"):
         yield f"{row['world']}, cap {row['cap']}: run again less full", round(row["difference"], 2), True
     for row in validators.to_dict("records"):

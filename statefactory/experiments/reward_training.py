@@ -57,9 +57,10 @@ class Trained(NamedTuple):
 
     def answer(self) -> str:
         """State how many changes of the recipe alter distances beyond chance, and how often a model reads its goal."""
-        differing = self.ablations[(self.ablations["ci_low"] > 0) | (self.ablations["ci_high"] < 0)]
+        changed = self.ablations[~self.ablations["second"].str.contains("seed=")]  # another seed is no other recipe
+        differing = changed[(changed["ci_low"] > 0) | (changed["ci_high"] < 0)]
         return (
-            f"{len(differing)} of {len(self.ablations)} pairs of trainings differ in EPIC distance beyond chance.\n"
+            f"{len(differing)} of {len(changed)} changes of the recipe alter the EPIC distance beyond chance.\n"
             f"A model reads its goal in {int(self.reading['reads'].sum())} of {len(self.reading)} comparisons of "
             "training and domain."
         )

@@ -109,7 +109,7 @@ def sample_table(pair: Pair, kind: Kind = "positive", width: int = 110) -> pd.Da
 def build_table(built: Mapping[str, Built]) -> pd.DataFrame:
     """Statistics of the builds: pairs, and how often random steps were sampled again or omitted."""
     return pd.DataFrame({
-        "domain": BY_NAME[name].title, "data": build.data, "pairs": build.about["pairs"],
+        "domain": BY_NAME[name].title, "pairs": build.about["pairs"],
         "beginnings drawn again": build.about["positive_redraws"],
         "left without a beginning": build.about["unpadded"], "negatives drawn again": build.about["negative_redraws"],
         "skipped": len(build.about["skipped"]),

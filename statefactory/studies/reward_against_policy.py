@@ -241,6 +241,11 @@ def correlations(compared: Sequence[WorldComparison], seed: int = 0) -> pd.DataF
     return frame
 
 
+def _beyond_chance(ranks: pd.DataFrame) -> int:
+    """How many of these rank correlations are significant after Holm's correction."""
+    return int(((ranks["p (Holm)"] if "p (Holm)" in ranks else ranks["p"]) < LEVEL).sum())
+
+
 @dataclass(frozen=True)
 class Ranks:
     """The rank correlations of `correlations`, for a notebook's page. data: of the attempts."""
@@ -253,16 +258,24 @@ class Ranks:
         """The rows without placebos."""
         return self.frame[self.frame["among"] == "predictors"]
 
+    def numbers(self) -> Iterator[tuple[str, float]]:
+        """The numbers to check: every rho, and how many of them are beyond chance."""
+        for row in self.of_predictors.itertuples():
+            yield f"rank correlation, {row.world}, {row.when}", round(row.rho, 2)
+        for when, worlds in self.of_predictors.groupby("when", sort=False):
+            yield f"rank correlations beyond chance, {when}", _beyond_chance(worlds)
+        yield "predictors", int(self.of_predictors["n"].max())
+
     def answer(self) -> str:
         """For each way of choosing: the range of rho over the worlds, and how many are beyond chance; a line each."""
         sentences = []
         for when, worlds in self.of_predictors.groupby("when", sort=False):
-            values, corrected = worlds["rho"].dropna(), worlds["p (Holm)"] if "p (Holm)" in worlds else worlds["p"]
+            values = worlds["rho"].dropna()
             if len(values):
                 sentences.append(
                     f"{when}: Spearman's rho of distance and success {min(values):.2f} to {max(values):.2f} in "
                     f"{len(values)} worlds; below 0, nearer rewards choose better; "
-                    f"{(corrected < LEVEL).sum()} beyond chance (p < {LEVEL} after Holm's correction)"
+                    f"{_beyond_chance(worlds)} beyond chance (p < {LEVEL} after Holm's correction)"
                 )
         return "\n".join(sentences)
 
