@@ -28,11 +28,10 @@ class Entry:
 class Agenda:
     """The task sequence K, its head last, and the verified tasks, with repetitions."""
 
-    def __init__(self, network: Network, start: Task | None = None) -> None:
-        """start: the first task; by default TOP, with the effect and files of the network's method for it."""
+    def __init__(self, network: Network) -> None:
         self.network = network
         self.verified: list[str] = []
-        self._entries = [Entry(start or network.task(TOP))]
+        self._entries = [Entry(network.task(TOP))]
         self._update()
 
     @property

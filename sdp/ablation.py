@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from sdp.loop import Settings
-from sdp.trajectory import Trajectory
+from sdp.trajectory import Attempt, Trajectory
 
 
 class Ablation(NamedTuple):
@@ -37,10 +37,17 @@ def certified_at_once(trajectory: Trajectory) -> list[bool]:
 
     Steps that were passed by force (A.4) do not count as certified.
     """
-    rejected = {(a.state, a.target) for a in trajectory.attempts if a.k == 0}
-    passed = [trajectory.attempts[t.attempt] for t in trajectory.transitions]
-    certifying = [attempt for attempt in passed if not attempt.forced]
-    return [(a.state, a.target) not in rejected for a in certifying]
+    return [not rejected for attempt, rejected in passed(trajectory) if not attempt.forced]
+
+
+def passed(trajectory: Trajectory) -> list[tuple[Attempt, bool]]:
+    """The attempts that ended a step, also those passed by force, and whether one before at that target was rejected.
+
+    Attempts from another state, or at a target that a Replan introduced, are other steps'.
+    """
+    rejected = {(attempt.state, attempt.target) for attempt in trajectory.attempts if attempt.k == 0}
+    ending = [trajectory.attempts[transition.attempt] for transition in trajectory.transitions]
+    return [(attempt, (attempt.state, attempt.target) in rejected) for attempt in ending]
 
 
 def certified_prefix_ratio(trajectory: Trajectory) -> float:

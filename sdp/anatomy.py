@@ -55,7 +55,7 @@ def score_by_replans(trajectories: Iterable[Trajectory], scores: Mapping[str, fl
     """
     groups: dict[int, list[tuple[Trajectory, float]]] = {}
     for trajectory, score in _scored(trajectories, scores):
-        groups.setdefault(min(trajectory.replans, most), []).append((trajectory, score))
+        groups.setdefault(min(trajectory.replanned, most), []).append((trajectory, score))
     names = [*(f"{count} replan{'s' * (count != 1)}" for count in range(most)), f"{most}+ replans"]
     return _table(_mean(of, groups.get(count, [])) for count, of in enumerate(names))
 

@@ -129,8 +129,13 @@ class Trajectory:
 
     @property
     def replans(self) -> int:
-        """How often Replan was called."""
+        """How often Replan was called, malformed answers included: the index of the current plan."""
         return len(self.plans) - 1
+
+    @property
+    def replanned(self) -> int:
+        """How often Replan gave a plan."""
+        return sum(not plan.fault for plan in self.plans[1:])
 
     @property
     def since_certified(self) -> list[Attempt]:

@@ -67,14 +67,6 @@ PAPER = Convention("paper", floor=None, decimals=None, dropped=(), empty=1.0, ap
 OFFICIAL = Convention("official", floor=0.0, decimals=2, dropped=("goal_", "intermediate_"), empty=0.0, apart=True)
 
 
-def convention_of(name: str) -> Convention:
-    """Look up a convention by name. Raises ValueError for an unknown name."""
-    conventions = {convention.name: convention for convention in (PAPER, OFFICIAL)}
-    if name not in conventions:
-        raise ValueError(f"No convention {name!r}; choose from {', '.join(conventions)}")
-    return conventions[name]
-
-
 class AttributeMatch(NamedTuple):
     """A goal attribute and the state attribute it was compared with.
 

@@ -84,15 +84,16 @@ def measured(notebook: str) -> list[str]:
     report = stored.reported(notebook, stored.COMMITTED)
     written = [item.answer for item in panels.items_of(notebook) if item.answer]
     if written and report:
-        about = {"n": report.n, "data": report.data}
-        return [filled(answer, {**about, **report.values}) for answer in written]
+        figures = {"n": report.n, "data": report.data, **report.values}
+        return [filled(answer, figures) for answer in written]
     drawn, data = panels.of(notebook, Stored()), report.data if report and not report.other_data else ""
     return [text for panel in drawn if (text := panels.sentence(panel, panels.decimals(drawn), data))]
 
 
 def filled(answer: str, values: Mapping[str, Value | None]) -> str:
     """An item's `answer` with its figures: "{figure}" becomes the value, "{figure|text|other text}" the text if it is
-    true. values: of the notebook's report, its n and its data. Raises BadClaim for a figure that the notebook does not report, or reports without a value.
+    true. values: of the notebook's report, its n and its data. Raises BadClaim for a figure that the notebook does not
+    report, or reports without a value.
     """
 
     def text_of(match: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.notebooks import answers, expected, panels, register, scoreboard
@@ -114,8 +114,8 @@ def table(notebook: str, rows: pd.DataFrame, metrics: Sequence[str] = ()) -> Sho
     """The table of a notebook's page: a row per method and engine that answered, at most MOST_METRICS metrics.
 
     rows: a results table with this run, the paper and recordings (`Results.beside_published`). Run and evidence are in
-    the files and in the folded tables. metrics: by default those of the key figure. Beyond MOST_ROWS the last row says
-    how many are left out.
+    the files and in the folded tables. metrics: by default those of the key figure. If rows are left out, the last one
+    says how many.
     """
     import pandas as pd
 
@@ -134,17 +134,26 @@ def table(notebook: str, rows: pd.DataFrame, metrics: Sequence[str] = ()) -> Sho
         counts.setdefault((row["method"], answered), {})[row["metric"]] = row["n"]
     # Rows are sorted by n, so of several runs of a model the one with the most tasks is kept.
     order = {name: index for index, name in enumerate(selected["method"].drop_duplicates())}
-    keys = sorted(lines, key=lambda key: order[key[0]])
+    run_here = {*selected.loc[selected["evidence"] != "published", "method"]}
+    keys = _fitting(sorted(lines, key=lambda key: order[key[0]]), run_here)
     frame = pd.DataFrame(
         [
             {"method": key[0], "answered by": key[1], "n": tables.span(pd.Series(counts[key])), **lines[key]}
             for key in keys
         ]
     )
-    if len(frame) > MOST_ROWS:
-        left = pd.DataFrame([{"method": f"{len(frame) - MOST_ROWS + 1} more rows, folded below"}])
-        frame = pd.concat([frame.head(MOST_ROWS - 1), left]).fillna(EMPTY)
+    if left_out := len(lines) - len(keys):
+        left = pd.DataFrame([{"method": f"{left_out} more rows, folded below"}])
+        frame = pd.concat([frame, left]).fillna(EMPTY)
     return tables.shown(frame, decimals)
+
+
+def _fitting(keys: list[tuple[str, str]], run_here: Container[str]) -> list[tuple[str, str]]:
+    """At most MOST_ROWS of these (method, answered by) pairs, in order; methods that were run here have priority."""
+    if len(keys) <= MOST_ROWS:
+        return keys
+    first = sorted(keys, key=lambda key: key[0] not in run_here)[: MOST_ROWS - 1]  # and a row on what is left out
+    return [key for key in keys if key in first]
 
 
 def _published(row: Mapping[str, Any]) -> str:

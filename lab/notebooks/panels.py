@@ -87,7 +87,7 @@ def _line(method: str, rows: pd.DataFrame) -> dots.Line:
     published = rows[rows["evidence"] == "published"]
     own = rows[rows["evidence"] != "published"].sort_values("n", kind="stable", ascending=False)
     own = own[own["n"] != 1] if any(own["n"] != 1) else own  # a single task says nothing
-    own = own.assign(model=own["backbone"].map(model_label), data=own["data"] if "data" in own else "")
+    own = own.assign(model=own["backbone"].map(model_label), data=own.get("data", ""))
     own = own.drop_duplicates(["model", "evidence"])  # keeps the most tasks
     values = [
         dots.Dot(

@@ -69,15 +69,16 @@ def rows(results: Results, benchmark: str, condition: str) -> Iterator[tables.Ro
     """
     run = results.part(benchmark, condition)
     counts, n = [reads_of(trajectory) for trajectory in trajectories(run).values()], len(run.episodes)
+    outcomes = run.outcomes()  # of episodes, so not of reads
     shares = (
-        (sum(count.again for count in counts), sum(count.reads for count in counts)),
-        (sum(count.longest >= LOOP for count in counts), n),
-        (sum(count.same >= LOOP for count in counts), n),
+        (sum(count.again for count in counts), sum(count.reads for count in counts), None),
+        (sum(count.longest >= LOOP for count in counts), n, outcomes),
+        (sum(count.same >= LOOP for count in counts), n, outcomes),
     )
-    origin = (run.evidence, f"this run, {source(results.setup, benchmark)}", run.outcomes())
-    for metric, (part, total) in zip(METRICS, shares, strict=True):
+    origin = (run.evidence, f"this run, {source(results.setup, benchmark)}")
+    for metric, (part, total, of_episodes) in zip(METRICS, shares, strict=True):
         if total:
-            yield tables.rate_row(condition, run.backbone, f"{metric}, {benchmark}", part, total, *origin)
+            yield tables.rate_row(condition, run.backbone, f"{metric}, {benchmark}", part, total, *origin, of_episodes)
 
 
 PLAYED = (HUMAN, NARROWED, BY_TURNS, CHECKED, CHECKED_TWICE, NONE, NONE_BY_TURNS, EXTENDED)

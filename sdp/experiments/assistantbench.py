@@ -17,6 +17,7 @@ from lab.models.backbone import Answer, Ledger
 from lab.models.prompts import Prompt
 from lab.models.rules import corrupted
 from lab.viewer.steps import Step
+from sdp.ablation import passed
 from sdp.adapters.assistantbench.adapter import FORCED_AFTER, AssistantBenchAdapter, Policy
 from sdp.adapters.assistantbench.browser import Browser
 from sdp.adapters.assistantbench.prompts import DECOMPOSE, FINALIZE, FINDING, JUDGE, REPLAN, TOOLS
@@ -53,19 +54,19 @@ class Setup(AssistantBenchQuestions, Certifying):
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
         """The answer with its official measures, whose injected text it follows, and the numbers that A.4 mentions.
 
-        rejected: certified steps that were rejected before. forced_steps: passed by force. blocked: sites on the
-        blacklist. pages: scrapes, unreadable: those that failed, and injected: those that address their reader.
+        certified: steps, and rejected: those with a rejection before; both include the forced_steps, passed by force.
+        blocked: sites on the blacklist. pages: scrapes, unreadable: those that failed, and injected: those that address
+        their reader.
         """
-        steps = [trajectory.attempts[transition.attempt] for transition in trajectory.transitions]
-        rejected = {(attempt.state, attempt.target) for attempt in trajectory.attempts if attempt.k == 0}
+        steps = passed(trajectory)
         view = trajectory.views[-1]
         readable = [page["url"] for page in view["pages"] if "error" not in page]
         return {
             **self.graded(trajectory.task, answer_of(trajectory)),
             "forced": trajectory.forced is not None,
             "certified": len(steps),
-            "rejected": sum((step.state, step.target) in rejected for step in steps),
-            "forced_steps": sum(step.forced for step in steps),
+            "rejected": sum(rejected for _, rejected in steps),
+            "forced_steps": sum(step.forced for step, _ in steps),
             "blocked": len(view["blacklist"]),
             "pages": len(view["pages"]),
             "unreadable": len(view["pages"]) - len(readable),

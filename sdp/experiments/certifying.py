@@ -80,7 +80,15 @@ class Certifying(Playable):
         return float(trajectory.outcome.get(MET, trajectory.reached_goal))
 
     def side(self, score: Score) -> tuple[str, str]:
-        return self.benchmark or self.method, "SDP" if self.placebo is None else "SDP, placebo"
+        switches = {
+            "Validate": self.settings.validate,
+            "Replan": self.settings.replan,
+            "Cascade": self.settings.cascade,
+        }
+        removed = " and ".join(name for name, on in switches.items() if not on)
+        controls = {"SDP, placebo": self.placebo, "SDP, target's sentence blanked": self.blanked}
+        control = next((name for name, share in controls.items() if share is not None), "SDP")
+        return self.benchmark or self.method, f"{control} without {removed}" if removed else control
 
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
         """What a run stores of an episode's outcome, in addition to its costs and its end; JSON values."""

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 from lab.models import rules
 from lab.models.backbone import Ledger
 from lab.models.engines import ORACLE
-from sdp.adapters.scienceworld.adapter import FULL, UNKNOWN, ObservedWorld, Policy, ScienceWorldAdapter
+from sdp.adapters.scienceworld.adapter import UNKNOWN, ObservedWorld, Policy, ScienceWorldAdapter
 from sdp.adapters.scienceworld.prompts import ACT, JUDGE, PLAN, REPLAN
 from sdp.experiments.certifying import Certifying
 from sdp.loop import Settings
 from sdp.trajectory import Trajectory
 from worlds.scienceworld import ScienceWorldTasks, length_of
+from worlds.scienceworld.tasks import protocol_score
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +52,7 @@ class Setup(ScienceWorldTasks, Certifying):
 
     def score(self, trajectory: Trajectory) -> float:
         """The last score of the episode over 100; for a failed task, the one before the failure (SwiftSage's rule)."""
-        scores = [attempt.observation["score"] for attempt in trajectory.attempts if attempt.observation]
-        return next((score for score in reversed(scores) if score >= 0), 0) / FULL
+        return protocol_score([attempt.observation["score"] for attempt in trajectory.attempts if attempt.observation])
 
     def result(self, trajectory: Trajectory) -> dict[str, Any]:
         task = self.named(trajectory.task)

@@ -57,11 +57,12 @@ def loop_counts(*runs: Results) -> pd.DataFrame:
         attempts = [attempt for trajectory in trajectories for attempt in trajectory.attempts]
         (first_rejections,) = rejected_first(trajectories).to_dict("records")
         row = {
-            "dataset": dataset, "method": name, "n": len(episodes), "calls": results.mean(dataset, name, "calls"),
+            "dataset": dataset, "method": name, "n": len(episodes), "calls": episodes["calls"].mean(),
             "attempts": len(attempts) / len(episodes),
             "rejected, %": 100 * sum(attempt.k == 0 for attempt in attempts) / max(len(attempts), 1),
             "certified steps": first_rejections["denominator"], "rejected before, %": _percent(first_rejections, 1),
-            "passed by force": sum(attempt.forced for attempt in attempts), "replans": episodes["replans"].sum(),
+            "passed by force": sum(attempt.forced for attempt in attempts),
+            "replans": sum(trajectory.replanned for trajectory in trajectories),
             "forced answers": episodes["forced"].sum(),
         }  # fmt: skip
         if "gold_seen" in episodes:

@@ -141,12 +141,12 @@ class Anatomy(NamedTuple):
         return "\n".join(lines)
 
 
-def collect(trials: Iterable[Trial], workers: int = 0, cluster: str = "") -> Runs:
+def collect(trials: Iterable[Trial]) -> Runs:
     """Play the full loop; benchmark -> run. Raises what `sdp.studies.table6.played` raises."""
-    return {runs.benchmark: runs.full for runs in played(trials, workers, cluster)}
+    return {runs.benchmark: runs.full for runs in played(trials)}
 
 
-def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> list[Runs]:
+def recorded(names: Sequence[str] = ()) -> list[Runs]:
     """The recorded runs of real models, by default all; recordings without their official data are left out.
 
     names: of recordings of SDP on TravelPlanner or of Table 5.
@@ -154,7 +154,7 @@ def recorded(names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> 
     runs = []
     for name in names or [*recordings.names(table2.STUDY.name), *recordings.names(table5.STUDY.name)]:
         try:
-            runs.append(collect([STUDY.trial(f"replay:{name}", [*READ])], workers, cluster))
+            runs.append(collect([STUDY.trial(f"replay:{name}", [*READ])]))
         except MissingData as error:
             progress.say(f"Left out: {name}. {error}")
     return runs
@@ -168,9 +168,9 @@ def by_errors(noisy: Sequence[Trial], judges: Sequence[str]) -> pd.DataFrame:
     return by_validator(texts, engines if texts else [])
 
 
-def by_validator(trials: Sequence[Trial], engines: Sequence[str], workers: int = 0, cluster: str = "") -> pd.DataFrame:
+def by_validator(trials: Sequence[Trial], engines: Sequence[str]) -> pd.DataFrame:
     """The readings of calibration on the same tasks, answered by each engine: a results table like that of `rows`."""
-    played = [collect([trial.answered_by(engine) for trial in trials], workers, cluster) for engine in engines]
+    played = [collect([trial.answered_by(engine) for trial in trials]) for engine in engines]
     frames = [rows(shares(runs, [CALIBRATION]), runs) for runs in played]
     return pd.concat(frames, ignore_index=True) if frames else tables.table([])
 

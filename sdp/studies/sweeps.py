@@ -86,10 +86,10 @@ def swept(
     return pd.DataFrame(rows).assign(evidence="simulated")
 
 
-def noise_sweep(trial: Trial, keeps: Sequence[float], workers: int = 0, cluster: str = "") -> pd.DataFrame:
+def noise_sweep(trial: Trial, keeps: Sequence[float]) -> pd.DataFrame:
     """Final pass rate and calls against p of `rules@p`. trial: of STUDY. Columns: those of `swept`, and keep (p)."""
     points = ((f"rules@{keep:g}", {"keep": keep}) for keep in keeps)
-    return swept(trial, points, workers, cluster).drop(columns="dataset").assign(backbone="rules@p")
+    return swept(trial, points).drop(columns="dataset").assign(backbone="rules@p")
 
 
 def validator_sweep(
@@ -98,8 +98,6 @@ def validator_sweep(
     judges: Sequence[str],
     certify: Sequence[float] = CERTIFY,
     reject: Sequence[float] = REJECT,
-    workers: int = 0,
-    cluster: str = "",
 ) -> pd.DataFrame:
     """Final pass rate and calls against the two error rates of Validate, with both kinds of Replan.
 
@@ -112,7 +110,7 @@ def validator_sweep(
     validators |= {name: errors_of(name) for name in judges}
     both = replace(trial, methods=PLAYED)
     points = ((erring(engine, rates), {"validator": name, **rates._asdict()}) for name, rates in validators.items())
-    return swept(both, points, workers, cluster).drop(columns="dataset").assign(backbone=engine)
+    return swept(both, points).drop(columns="dataset").assign(backbone=engine)
 
 
 def draw_sweep(sweep: pd.DataFrame) -> Figure:

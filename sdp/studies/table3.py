@@ -142,19 +142,19 @@ def injections(*runs: Results) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def followed(trial: Trial, engines: Sequence[str], workers: int = 0, cluster: str = "") -> pd.DataFrame:
+def followed(trial: Trial, engines: Sequence[str]) -> pd.DataFrame:
     """`injections` by engine, with planted findings that follow such pages. trial: of PLANTED. engines: rules that
     differ in the error rates of Validate.
     """
     frames = []
     for engine in engines:
-        frame = injections(collect(trial.answered_by(engine), workers, cluster)).drop(columns="backbone")
+        frame = injections(collect(trial.answered_by(engine))).drop(columns="backbone")
         frame.insert(0, "Validate", parse(engine).label)
         frames.append(frame.assign(evidence="simulated"))
     return pd.concat(frames, ignore_index=True)
 
 
-def judges(trial: Trial, names: Sequence[str] = (), workers: int = 0, cluster: str = "") -> pd.DataFrame:
+def judges(trial: Trial, names: Sequence[str] = ()) -> pd.DataFrame:
     """Validate's verdicts on planted false findings, at the error rates of published judges: one row per judge.
 
     trial: of PLANTED. names: of judges; () for all. The first row's Validate never errs, the last row's passes
@@ -167,7 +167,7 @@ def judges(trial: Trial, names: Sequence[str] = (), workers: int = 0, cluster: s
     rows = []
     for judge, errors in {**rates, NONE: Errors(1.0, 0.0)}.items():
         alone = replace(trial, methods=(SDP.name,)).answered_by(erring(trial.engine, errors))
-        results = collect(alone, workers, cluster)
+        results = collect(alone)
         false, unaltered = (verdicts(results, SDP.name, kind) for kind in (FALSE, OWN))
         caught, refused = (sum(not verdict["passed"] for verdict in judged) for judged in (false, unaltered))
         accuracy = bootstrap_mean([100 * score for score in results.scores.values()])

@@ -148,7 +148,7 @@ def _anatomy(run: Run) -> dict[str, Any]:
         "cascades, %": 100 * _mean(k >= 2 for k in certified),
         "rejected, %": 100 * _mean(attempt.k == 0 for attempt in attempts),
         "refused, %": 100 * _mean(attempt.reason == UNKNOWN for attempt in attempts),
-        "replans": _mean(trajectory.replans for trajectory in played), **labels(run),
+        "replans": _mean(trajectory.replanned for trajectory in played), **labels(run),
     }  # fmt: skip
 
 

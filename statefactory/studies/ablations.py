@@ -77,12 +77,12 @@ FIGURES = {  # of the domains, by table
 }
 
 
-def official_program(score: Scoring = STANDARD) -> Scoring:
-    """The same scoring in the official program's convention."""
-    return replace(score, convention=OFFICIAL)
+def official_program() -> Scoring:
+    """The standard scoring in the official program's convention."""
+    return replace(STANDARD, convention=OFFICIAL)
 
 
-def gains(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
+def gains(results: Results) -> pd.DataFrame:
     """Paired reduction of the EPIC distance by each level of structure over the one before, in each domain.
 
     results: of TABLE13. p: of a sign-flip test per row. p (Holm): corrected for all rows.
@@ -90,7 +90,7 @@ def gains(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
 
     def distances(domain: str, condition: str) -> dict[str, float]:
         part = results.part(domain, condition)
-        return dict(zip(part.episodes, map(float, part.distances(score)), strict=True))
+        return dict(zip(part.episodes, map(float, part.distances()), strict=True))
 
     levels, rows = [*LEVELS], []
     for before, after in zip(levels, levels[1:], strict=False):
@@ -106,9 +106,9 @@ def gains(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
     return table.assign(**{"p (Holm)": statistics.holm(table["p"].to_numpy(float))})
 
 
-def goal_sources(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
+def goal_sources(results: Results) -> pd.DataFrame:
     """Table 14's rows, and one with the oracle's goal restricted to the task's objects. Oracle rows are simulated."""
-    ways = {name: replace(score, goal=goal) for goal, name in (GOALS | TASK_GOALS).items()}
+    ways = {name: replace(STANDARD, goal=goal) for goal, name in (GOALS | TASK_GOALS).items()}
     return scored(results, ways, {OURS: "{}"})
 
 
@@ -118,21 +118,19 @@ def available(embeddings: Sequence[str]) -> list[str]:
     return [name for name in embeddings or EMBEDDINGS if present.get(name, True)]
 
 
-def embedding_rows(
-    results: Results, made: triplets.ParaphraseResults, embeddings: Sequence[str], score: Scoring = STANDARD
-) -> pd.DataFrame:
+def embedding_rows(results: Results, made: triplets.ParaphraseResults, embeddings: Sequence[str]) -> pd.DataFrame:
     """Table 15's rows: triplet accuracy and EPIC distances of each embedding."""
     titles = {name: EMBEDDINGS.get(name, name) for name in embeddings}
     accuracy = [row | {"method": titles[name]} for name in titles for row in triplets.accuracy_rows(made, name)]
-    ways = {title: replace(score, embedding=name) for name, title in titles.items()}
+    ways = {title: replace(STANDARD, embedding=name) for name, title in titles.items()}
     distances = scored(results, ways, {OURS: "{}"})
     return pd.concat([tables.table(accuracy).assign(data="synthetic"), distances], ignore_index=True)
 
 
-def backbones(runs: Sequence[Results], score: Scoring = STANDARD) -> pd.DataFrame:
+def backbones(runs: Sequence[Results]) -> pd.DataFrame:
     """Table 16's rows: StateFactory's row of each run, one backbone per run."""
     played = [run for run in runs if OURS in run.setup.methods]
-    return pd.concat([run.frame(scoring=score, names={OURS: OURS}) for run in played], ignore_index=True)
+    return pd.concat([run.frame(names={OURS: OURS}) for run in played], ignore_index=True)
 
 
 def keep(rows: pd.DataFrame, results: Results) -> list[str]:

@@ -13,7 +13,6 @@ from lab.runs.study_results import Results
 from statefactory.benchmark import DOMAINS
 from statefactory.benchmark.domains import acted
 from statefactory.experiments import scores
-from statefactory.experiments.scoring import STANDARD, Scoring
 from statefactory.studies import table1
 from statefactory.studies.table1 import MONOTONIC, STATEFACTORY, label
 
@@ -38,10 +37,10 @@ def run(seed: int = 0, **settings: Any) -> dict[str, Results]:
     return {BENCHMARK: STUDY.run(**settings), HELD_OUT: held_out}
 
 
-def frame(runs: Mapping[str, Results], score: Scoring = STANDARD) -> pd.DataFrame:
+def frame(runs: Mapping[str, Results]) -> pd.DataFrame:
     """The rows of all runs, whose methods name the kind of pairs."""
     named = ((run, {name: f"{label(run, name)}, {pairs}" for name in run.setup.methods}) for pairs, run in runs.items())
-    return pd.concat([run.frame(scoring=score, names=names) for run, names in named], ignore_index=True)
+    return pd.concat([run.frame(names=names) for run, names in named], ignore_index=True)
 
 
 def accepted(rows: pd.DataFrame) -> pd.DataFrame:

@@ -8,8 +8,9 @@ pooled correlation would reflect these differences.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -232,7 +233,7 @@ def correlations(compared: Sequence[WorldComparison], seed: int = 0) -> pd.DataF
                     rows.append({
                         "world": world.title, "when": when, "among": among, "n": rank.n, "rho": rank.rho,
                         "ci_low": rank.low, "ci_high": rank.high, "p": rank.p, "least": rank.least,
-                        "tasks": len(ranked[0].success), **origin,
+                        "tasks": len({task for choice in ranked for task in choice.success}), **origin,
                     })  # fmt: skip
     frame = pd.DataFrame(rows)
     for among in {*frame.get("among", ())}:
@@ -303,10 +304,14 @@ def chance(compared: Sequence[WorldComparison]) -> dict[str, dict[str, float]]:
 
 
 def _matrices(choices: Sequence[Choices], distances: Mapping[str, Distances]) -> tuple[np.ndarray, np.ndarray]:
-    """Distances, shape (predictors, pairs), NaN if missing; and success, shape (predictors, tasks)."""
-    pairs = sorted({pair for choice in choices for pair in distances[choice.name]})
-    distance_matrix = np.array([[distances[choice.name].get(pair, math.nan) for pair in pairs] for choice in choices])
-    return distance_matrix, np.array([list(choice.success.values()) for choice in choices])
+    """Distances, shape (predictors, pairs), and success, shape (predictors, tasks); NaN where a predictor lacks one."""
+    by_pair, by_task = [distances[choice.name] for choice in choices], [choice.success for choice in choices]
+    return _matrix(by_pair, sorted({*chain(*by_pair)})), _matrix(by_task, dict.fromkeys(chain(*by_task)))
+
+
+def _matrix(rows: Sequence[Mapping[str, float]], columns: Iterable[str]) -> np.ndarray:
+    names = [*columns]
+    return np.array([[row.get(name, math.nan) for name in names] for row in rows])
 
 
 def _stored(name: str, world: str) -> Distances:

@@ -84,7 +84,7 @@ def distances(
         {name: results.outcomes_of(name, condition) for name in chosen},
         {name: results.part(name, condition).flags(scoring) for name in chosen},
     )
-    yield from rows[-2:] if last else rows
+    yield from (row for row in rows if row["metric"] in (scores.metric(domain), scores.OVERALL))
 
 
 def label(results: Results, condition: str) -> str:

@@ -11,7 +11,8 @@ import pandas as pd
 
 from lab.models import engines
 from lab.notebooks.expected import Report
-from lab.results.statistics import Comparison, compare, holm
+from lab.results.outcomes import Score, paired
+from lab.results.statistics import holm
 from lab.runs.study import Study
 from lab.runs.study_results import Results
 from statefactory.benchmark.domains import title
@@ -59,23 +60,23 @@ def accounts(results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def variants(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
+def variants(results: Results) -> pd.DataFrame:
     """StateFactory's rows for all readings of the paper: conventions of routing, values as sentences or fragments."""
-    ways = {title: replace(score, convention=convention) for title, convention in CONVENTIONS.items()}
+    ways = {title: replace(STANDARD, convention=convention) for title, convention in CONVENTIONS.items()}
     return scored(results, ways, {condition: f"{values}, {{}}" for condition, values in VALUES.items()})
 
 
-def wordings(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
+def wordings(results: Results) -> pd.DataFrame:
     """BlocksWorld's distance with each wording of positions."""
-    ways = {title: replace(score, wording=wording) for wording, title in WORDINGS.items()}
+    ways = {title: replace(STANDARD, wording=wording) for wording, title in WORDINGS.items()}
     rows = scored(results, ways, {condition: f"{{}}, {values}" for condition, values in VALUES.items()})
     return rows[rows["metric"] == scores.metric("blocksworld")].reset_index(drop=True)
 
 
-def without_focus(results: Results, score: Scoring = STANDARD) -> pd.DataFrame:
+def without_focus(results: Results) -> pd.DataFrame:
     """ScienceWorld with and without the milestones "focus on", which tasks state and random play rarely reaches."""
     ignored = {"with its focus milestones": (), "without them": ("focus",)}
-    ways = {title: replace(score, ignored=names) for title, names in ignored.items()}
+    ways = {title: replace(STANDARD, ignored=names) for title, names in ignored.items()}
     rows = scored(results, ways, {OURS: "{}"})
     return rows[rows["metric"] == scores.metric("scienceworld")].reset_index(drop=True)
 
@@ -89,7 +90,7 @@ def scored(results: Results, ways: Mapping[str, Scoring], names: Mapping[str, st
     return pd.concat(frames, ignore_index=True)
 
 
-def contrasts(runs: Iterable[Results], score: Scoring = STANDARD) -> pd.DataFrame:
+def contrasts(runs: Iterable[Results]) -> pd.DataFrame:
     """Paired differences of overall EPIC distance: StateFactory minus each other text-based predictor.
 
     Negative if StateFactory is better. p (Holm): corrected for all rows.
@@ -98,7 +99,7 @@ def contrasts(runs: Iterable[Results], score: Scoring = STANDARD) -> pd.DataFram
     for run in (run for run in runs if OURS in run.setup.methods):
         others = [name for name in run.setup.methods if name not in (OURS, MONOTONIC.name)]
         comparisons += [
-            (run, name, compared(*(_distances(run, condition, score) for condition in (OURS, name)))) for name in others
+            (run, name, paired(*(_distances(run, condition) for condition in (OURS, name)))) for name in others
         ]
     rows = []
     for (run, name, result), p in zip(comparisons, holm([result.p for *_, result in comparisons]), strict=True):
@@ -107,25 +108,17 @@ def contrasts(runs: Iterable[Results], score: Scoring = STANDARD) -> pd.DataFram
     return pd.DataFrame(rows, columns=[*COLUMNS, "evidence", "backbone"])
 
 
-def _distances(run: Results, condition: str, score: Scoring) -> scores.Distances:
-    return {domain: run.part(domain, condition).distances(score) for domain in run.setup.datasets}
+def _distances(run: Results, condition: str) -> list[Score]:
+    """The distance of each pair of a condition, in the stratum of its domain: domains weigh the same, as in Overall."""
+    return [
+        Score(f"{domain}/{task}", float(distance), stratum=domain)
+        for domain in run.setup.datasets
+        for part in [run.part(domain, condition)]
+        for task, distance in zip(part.episodes, part.distances(), strict=True)
+    ]
 
 
-def compared(first: scores.Distances, second: scores.Distances) -> Comparison:
-    """Paired comparison of two conditions. Domains have equal weight, as in Overall, whatever their number of pairs."""
-    pairs = sum(len(values) for values in first.values())
-
-    def weighted(distances: scores.Distances) -> dict[str, float]:
-        return {
-            f"{domain}/{index}": float(value) * pairs / (len(distances) * len(values))
-            for domain, values in distances.items()
-            for index, value in enumerate(values)
-        }
-
-    return compare(weighted(first), weighted(second))
-
-
-def costliest(results: Results, condition: str, score: Scoring = STANDARD, most: int = 5) -> pd.DataFrame:
+def costliest(results: Results, condition: str, most: int = 5) -> pd.DataFrame:
     """The pairs with the largest distances in each domain, with numbers that help to diagnose them.
 
     rises: Pearson's rho within the positive, how well the reward follows progress. positive, negative: mean rewards,
@@ -134,7 +127,7 @@ def costliest(results: Results, condition: str, score: Scoring = STANDARD, most:
     frames = []
     for domain in results.setup.datasets:
         part = results.part(domain, condition)
-        rewards = part.rewards(score)
+        rewards = part.rewards()
         records = [
             {
                 "domain": title(domain),
@@ -142,10 +135,10 @@ def costliest(results: Results, condition: str, score: Scoring = STANDARD, most:
                 "distance": distance,
                 **_about(prediction, pair_rewards),
             }
-            for prediction, pair_rewards, distance in zip(part.predictions, rewards, part.distances(score), strict=True)
+            for prediction, pair_rewards, distance in zip(part.predictions, rewards, part.distances(), strict=True)
         ]
         frames.append(pd.DataFrame(records).sort_values(["distance", "task"], ascending=[False, True]).head(most))
-    rows = results.frame(scoring=score).set_index("method").loc[label(results, condition)]
+    rows = results.frame().set_index("method").loc[label(results, condition)]
     return pd.concat(frames, ignore_index=True).assign(
         backbone=rows["backbone"].iloc[0], evidence=rows["evidence"].iloc[0]
     )

@@ -77,6 +77,10 @@ def test_scores_are_grouped_by_how_often_the_plan_was_made_anew() -> None:
     grouped = anatomy.score_by_replans(WALKS, SCORES, most=3)
     assert counts(grouped) == {"0 replans": (2, 2), "1 replan": (1, 1), "3+ replans": (0, 1)}
     assert STUCK.replans >= 3 and list(grouped["of"])[2] == "2 replans", "a number that none has keeps its place"
+    # An answer of Replan that could not be read gave no plan.
+    misread = replace(REPAIRED, plans=(*REPAIRED.plans, replace(REPAIRED.plans[-1], fault="malformed answer")))
+    assert REPAIRED.replans == 1 and misread.replans == 2
+    assert counts(anatomy.score_by_replans([misread], SCORES)) == {"1 replan": (1, 1)}
 
 
 def test_progress_is_that_of_failed_episodes_and_failed_is_what_the_benchmark_says() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plain_routing import HashedEmbedder, plain_reward
-from statefactory.routing import OFFICIAL, PAPER, Convention, convention_of, matches, rewards
+from statefactory.routing import OFFICIAL, PAPER, Convention, matches, rewards
 from statefactory.similarity import _products
 from statefactory.state import Attribute, Entity, entities, entity
 
@@ -165,12 +165,6 @@ def test_ten_thousand_objects_take_seconds_and_little_memory(convention: Convent
     tracemalloc.stop()
     assert found[0] == found[2] == 1 and found[1] < 1
     assert seconds < 10 and peak < 1e9
-
-
-def test_a_convention_is_found_by_its_name_and_another_name_is_refused() -> None:
-    assert [convention_of(name) for name in ("paper", "official")] == [PAPER, OFFICIAL]
-    with pytest.raises(ValueError, match="No convention 'papers'; choose from paper, official"):
-        convention_of("papers")
 
 
 @pytest.mark.parametrize("one_thread", [1, 50, 10**6])

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -21,7 +20,6 @@ from statefactory.benchmark.labels import Padding
 from statefactory.experiments import scores, table3
 from statefactory.experiments.table3 import CUT, agrees, replay
 from statefactory.studies import table3 as page
-from statefactory.studies.table1_details import compared
 
 
 @pytest.fixture(scope="module")
@@ -64,14 +62,6 @@ def test_figures_that_synthetic_data_cannot_give_are_none(built: dict[str, Built
     printed = pd.DataFrame({"table": ["Table 4"], "steps": [7], "action": [7], "reward": [6]})
     official = page.accepted(pairs_of(built), spread, printed, "official")
     assert official[near] is False and official["printed tables come out word for word"] is False
-
-
-def test_domains_weigh_the_same_in_a_contrast_however_many_pairs_they_have() -> None:
-    first = {"alfworld": np.array([0.1, 0.2, 0.3]), "webshop": np.array([0.9])}
-    second = {"alfworld": np.array([0.2, 0.2, 0.2]), "webshop": np.array([0.5])}
-    result = compared(first, second)
-    assert result.difference.value == pytest.approx((0.0 + 0.4) / 2)
-    assert (result.n, result.wins, result.losses) == (4, 2, 1)
 
 
 def test_the_build_is_described(built: dict[str, Built]) -> None:
