@@ -9,6 +9,7 @@ import pytest
 
 from lab.models.backbone import Ledger
 from lab.models.connect import connected
+from lab.results.outcomes import Score
 from lab.runs import collecting
 from sdp.adapters.travelplanner.options import CAP, SLOTS
 from sdp.contracts import realized
@@ -42,6 +43,18 @@ def test_on_trips_the_placebo_is_asked_as_often_and_of_anything() -> None:
     _, given = realized(trips, trips.tasks()[0])
     labels = {option["text"].split(": ")[0].split(" ", 2)[2] for one in given for option in one["options"]}
     assert labels == {*SLOTS} and {len(one["options"]) for one in given} == {CAP}
+
+
+def test_scores_of_controls_and_ablations_are_not_stored_as_those_of_sdp() -> None:
+    score = Score("a question", 1.0)
+    changed = (
+        {}, {"placebo": 0.1}, {"blanked": 0.0}, {"settings": Settings(validate=False)},
+        {"placebo": 0.1, "settings": Settings(replan=False, cascade=False)},
+    )  # fmt: skip
+    assert [replace(SETUP, **changes).side(score)[1] for changes in changed] == [
+        "SDP", "SDP, placebo", "SDP, target's sentence blanked", "SDP without Validate",
+        "SDP, placebo without Replan and Cascade",
+    ]  # fmt: skip
 
 
 def test_no_verdict_decides() -> None:

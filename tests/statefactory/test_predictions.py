@@ -143,6 +143,9 @@ def test_rows_are_the_distances_of_pairs_and_overall_their_mean_by_domain(
     assert own.loc[scores.OVERALL, ["value", "ci_low", "ci_high"]].tolist() == pytest.approx(list(whole))
     assert own.index.tolist() == scores.metrics() and own.loc[scores.OVERALL, "n"] == 10
     assert rows[rows["method"] == "Monotonic"]["backbone"].tolist() == ["none"] * 6
+    stopped = {name: episode for name, episode in results.episodes.items() if not name.startswith("webshop/")}
+    of_others = replace(results, episodes=stopped).frame().query("method == 'Monotonic'")["metric"].tolist()
+    assert of_others == [metric for metric in scores.metrics()[:5] if "WebShop" not in metric], "and no Overall"
     rows = STUDY.beside_published(rows)
     assert rows["evidence"].tolist() == sorted(rows["evidence"], reverse=True), "published, then measured"
     assert 0.297 in rows[(rows["evidence"] == "published") & (rows["metric"] == scores.OVERALL)]["value"].tolist()

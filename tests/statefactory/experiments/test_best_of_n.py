@@ -157,6 +157,16 @@ def test_the_scatter_has_each_predictor_at_its_distance_and_its_success(
         assert far[SHORTEST][pair] ** 2 == pytest.approx(1 - distance**2)
     found = reward_against_policy.correlations(compared)
     assert set(found["n"]) == {3, 5}, "without placebos and with them; never the oracle"
+    # A search that was not measured on a task, another in each predictor, is left out there.
+    (world,) = compared
+    lacking = [
+        choice._replace(
+            success={task: done for number, (task, done) in enumerate(choice.success.items()) if number != k}
+        )
+        for k, choice in enumerate(world.chosen(END)[:3])
+    ]
+    stopped = WorldComparison(world.attempts, lacking, world.distances)
+    assert set(reward_against_policy.correlations([stopped])["tasks"]) == {3}
     ranks = reward_against_policy.Ranks(found, "synthetic")
     alone = found[found["among"] == "predictors"].set_index("when")["rho"]
     assert ranks.rows().set_index("metric")["value"].to_dict() == {
