@@ -120,6 +120,24 @@ def test_a_models_row_stands_between_the_best_floor_and_the_ceiling_of_its_own_t
     assert elsewhere["best floor"] == pytest.approx(100 / 3)
 
 
+def test_headroom_of_a_distance_is_below_the_least_floor_and_an_expert_alone_covers_no_tasks() -> None:
+    def scores(condition: str, engine: str, role: str, **values: float) -> Scores:
+        side = Side("Rewards", condition, engine)
+        return Scores(side, "EPIC distance", role, "measured", "official", "replay:rewards", values)
+
+    sides = (
+        scores("ours", "gpt-4o", METHOD, a=0.3),
+        scores("constant", "first", FLOOR, b=0.7),
+        scores("monotonic", "none", FLOOR, b=0.5),
+        scores("truth", "oracle", CEILING, a=0.0, b=0.1),
+    )
+    stored = Stored()  # with the suite's own panel, which says what is better
+    stored.__dict__["scores"] = {one.side: one for one in sides}
+    (ours,) = of_models(stored).to_dict("records")
+    assert (ours["best floor"], ours["floor agent"], ours["floor on"]) == (50, "monotonic", "other tasks")
+    assert ours["headroom"] == pytest.approx((0.3 - 0.5) / (0.05 - 0.5))
+
+
 def test_scores_that_give_away_a_label_are_not_stored() -> None:
     played = floors.play("ProcLLM.recipes", "synthetic", limit=2)[DO_NOTHING]
     assert len(score_lines(played)) == 2

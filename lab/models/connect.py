@@ -58,12 +58,13 @@ def _behind(choice: Engine, **settings: Any) -> Backbone:
 
 def connected(engine: str) -> Backbone:
     """The backbone of an engine string, connected once per process. Raises as `connect` does."""
-    # Address and cache are part of the key: a notebook may change OPENAI_BASE_URL or LAB_CACHE between two cells.
-    return _connected(engine, os.environ.get("OPENAI_BASE_URL", ""), answer_cache())
+    # All that a notebook may change between two cells is part of the key: server, key and cache.
+    server = os.environ.get("OPENAI_BASE_URL", ""), os.environ.get("OPENAI_API_KEY", "")
+    return _connected(engine, server, answer_cache())
 
 
 @cache
-def _connected(engine: str, address: str, cached: Path) -> Backbone:
+def _connected(engine: str, server: tuple[str, str], cached: Path) -> Backbone:
     return connect(engine)
 
 

@@ -353,7 +353,7 @@ def _one(text: str) -> Engine:
         allowed = {SHUFFLE: int, "seed": int} if head == RANDOM else {SHUFFLE: int}
         return Engine(text, NULL, head, options=read_options(tail, allowed))
     # A model may have any name, but a near match of our own engines is a typo, and would wait for a server.
-    if guess := hint(re.split(r"\W", head)[0], OFFLINE, nearness=0.8):
+    if guess := hint(re.split(r"[@:/\s]", head)[0], OFFLINE, nearness=0.8):
         raise BadEngine(
             f"Engine {text!r} is no engine{guess} They are typed: rules, rules@0.7, first, last, random, replay:NAME, "
             "local, local:NAME"

@@ -73,11 +73,13 @@ def stamped(text: str) -> str:
 
     def with_hash(part: str) -> str:
         engine = engines.parse(part)
-        if engine.kind == "replay" or PROMPTS not in engine.options or "~" in engine.options[PROMPTS]:
+        if engine.kind == "replay" or PROMPTS not in engine.options:
             return part
-        name = engine.options[PROMPTS]
-        folder, _, digest = _stated(engine)
+        folder, name, digest = _stated(engine)
         read_set(folder, name, digest)
+        if "~" in engine.options[PROMPTS]:
+            _check(folder, name, digest)  # since it was read
+            return part
         return part.replace(f"{PROMPTS}={name}", f"{PROMPTS}={name}~{digest}")
 
     return engines.joined(with_hash(default), {operator: with_hash(part) for operator, part in others.items()})
@@ -96,6 +98,14 @@ def _stated(engine: Engine) -> tuple[Path, str, str]:
     return folder, name, digest or _digest(folder)
 
 
+def _check(folder: Path, name: str, digest: str) -> None:
+    if digest != _digest(folder):
+        raise BadEngine(
+            f"Engine option {PROMPTS}={name}~{digest}: {folder} has other files now. Its earlier wording is needed to "
+            f"go on with that run; {PROMPTS}={name} begins another run with the new one"
+        )
+
+
 def _digest(folder: Path) -> str:
     parts = [f"{path.relative_to(folder)}\0{path.read_text(encoding='utf-8')}" for path in sorted(folder.rglob("*.md"))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
@@ -103,7 +113,11 @@ def _digest(folder: Path) -> str:
 
 @cache
 def read_set(folder: Path, name: str, digest: str) -> Texts:
-    """Parse the files of a folder; each must word at least one known prompt. Raises BadEngine naming what is wrong."""
+    """Parse the files of a folder; each must word at least one known prompt.
+
+    Raises BadEngine naming what is wrong, also if the files have changed since the hash was made.
+    """
+    _check(folder, name, digest)
     try:
         texts = {
             path.relative_to(folder).with_suffix("").as_posix(): read_text_file(path)

@@ -55,8 +55,10 @@ def of_models(stored: Stored) -> pd.DataFrame:
     """All stored results of real models with headroom: a row per benchmark, condition and engine; see `standing`."""
     import pandas as pd
 
+    panel = stored.rows("0_floors", "0_floors")
+    lower = set() if panel is None else {*panel.loc[panel["better"] == "lower", "metric"]}
     rows = [
-        {"run": scores.run, **standing(scores, stored)}
+        {"run": scores.run, **standing(scores, stored, lower=scores.metric in lower)}
         for scores in stored.scores.values()
         if scores.role == METHOD
         and scores.evidence == "measured"
@@ -78,11 +80,12 @@ def standing(scores: Scores, stored: Stored, lower: bool = False) -> dict[str, A
         for side, agent in stored.scores.items()
         if side.benchmark == scores.side.benchmark and agent.role != METHOD and agent.data == scores.data
     ]
-    covering = [agent for agent in same_data if scores.values.keys() <= agent.values.keys()]
+    on_the_same = [agent for agent in same_data if scores.values.keys() <= agent.values.keys()]
+    covering = any(agent.role == FLOOR for agent in on_the_same)
     means = {
         role: {
             agent.side.condition: agent.mean(scores.values if covering else agent.values)
-            for agent in covering or same_data
+            for agent in (on_the_same if covering else same_data)
             if agent.role == role
         }
         for role in (FLOOR, CEILING)

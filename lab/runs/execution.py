@@ -96,7 +96,8 @@ def play_all(
     suspects = run.deaths.suspects(pending)
     tasks = [task for task in pending if task not in suspects]
     sparing = sparing and not cluster and backend == "loky" and workers > 1
-    here = sparing or (not cluster and workers in (0, 1) and time_limit() is None)
+    # Only another process can be stopped when its time is up.
+    here = time_limit() is None and (sparing or (not cluster and workers in (0, 1)))
     planned = len(run.manifest.tasks)
     with progress.bar(planned, title or run.manifest.method, planned - len(pending), show_progress) as bar:
         for usage in run.usage().values():

@@ -110,8 +110,10 @@ def record(row: Planned, calls: int | None = None, minutes: float | None = None)
     """Record a row, or resume it, within a budget. Returns a summary. Ctrl-C loses no answer: all are in the cache.
 
     LAB_WORKERS overrides the row's `workers`, for a server that can answer more requests in parallel.
-    Raises BudgetSpent if no task was finished, and what `collect` raises.
+    A whole recording stays as it is. Raises BudgetSpent if no task was finished, and what `collect` raises.
     """
+    if row.state == "whole":
+        return f"{row.name} is whole, and stays as it is; delete {recordings_folder() / row.name} to record it again"
     os.environ |= {RECORDING: row.name, budget.VARIABLE: json.dumps({"calls": calls, "minutes": minutes})}
     if message := recordings.resume(row.name):
         progress.say(message)

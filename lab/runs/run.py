@@ -323,6 +323,7 @@ class Deaths:
         """path: the file in the run's folder; an unreadable one counts as missing."""
         self.path = path
         self.counts: Counter[str] = Counter()
+        self._playing: list[str] = []
         self._file: int | None = None
         with suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
             stored = json.loads(path.read_bytes().partition(b"\n")[0])
@@ -343,11 +344,12 @@ class Deaths:
     def forget(self, task: str) -> None:
         """Reset the count of a task that ended, even if a worker died meanwhile."""
         if self.counts.pop(task, 0):
-            self.under_way(())
+            self.under_way(self._playing)
 
     def under_way(self, tasks: Iterable[str]) -> None:
         """Store the tasks that this process plays from now on. On a full disk this is skipped without an error."""
-        text = json.dumps({"deaths": self.counts, "under_way": list(tasks)}) + "\n"
+        self._playing = [*tasks]
+        text = json.dumps({"deaths": self.counts, "under_way": self._playing}) + "\n"
         with suppress(OSError):
             if self._file is None:
                 self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

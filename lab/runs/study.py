@@ -145,6 +145,12 @@ class Study:
         raise BadSetting(f"No condition {name!r}; choose from {', '.join(known)}{hint(name, known)}")
 
     def __post_init__(self) -> None:
+        """Set the headline. Raises BadSetting for a name with "/", which separates the parts of an episode's id."""
+        names = [*self.benchmarks, *(condition.name for condition in self.conditions)]
+        if wrong := [name for name in names if "/" in name]:
+            raise BadSetting(
+                f"The name {wrong[0]!r} has a '/'; give it another, such as {wrong[0].replace('/', '-')!r}"
+            )
         if not self.headline and self.metrics:
             object.__setattr__(self, "headline", self.metrics[0].title)
 

@@ -235,9 +235,12 @@ class Trial(Experiment):
         collect: plays the baseline.
         """
         resolved = self.resolved()
-        configured = {name.rpartition(":")[0] for name in resolved.options}
-        conditions = (self.of.condition(name) for name in resolved.methods if name not in configured)
-        placebos = [condition for condition in conditions if condition.matched]
+        conditions = (self.of.condition(name) for name in resolved.methods)
+        placebos = [
+            condition
+            for condition in conditions
+            if condition.matched and f"{condition.name}:{condition.matched}" not in resolved.options
+        ]
         if not self.of.matched or not placebos:
             return self
         baseline = replace(self, methods=(self.of.against,))

@@ -32,6 +32,7 @@ from lab.models.servers import MissingKey
         ("rules@0.7?seed=3", ("rules", "rules", 0.7, {"seed": 3})),
         ("rules?judge=gpt-5.2", ("rules", "rules", 1.0, {"judge": "gpt-5.2"})),
         ("replay:runs/a b", ("replay", "runs/a b")), ("llama3:8b", ("endpoint", "llama3:8b")),
+        ("local-model", ("endpoint", "local-model")),
         ("meta/Llama-3?top_p=1", ("endpoint", "meta/Llama-3", 1.0, {"top_p": 1.0})),
         ("m?reasoning_effort=low", ("endpoint", "m", 1.0, {"reasoning_effort": "low"})),
     ],

@@ -86,6 +86,8 @@ def test_rows_and_manifests_name_the_folder_and_what_is_in_it(folder: Path) -> N
     assert first in parse(first).label and "prompts=mine~" in parse(stamped("local?prompts=mine")).label
     put(folder, "sdp/multihop/query", OURS.replace("best", "finest"))
     assert stamped("rules, Realize: small?prompts=mine&top_p=0.9") != first
+    with pytest.raises(BadEngine, match="mine has other files now.*prompts=mine begins another run"):
+        stamped(first)
     changed = {name for name, digest in digests(parse("small?prompts=mine")).items() if digests()[name] != digest}
     assert changed == {QUERY.name}
 

@@ -17,7 +17,7 @@ from lab.models import client, servers
 from lab.models.backbone import Backbone, Ledger, by_operator
 from lab.models.cache import AnswerCache
 from lab.models.client import EndpointError, EndpointUnavailable
-from lab.models.connect import connect
+from lab.models.connect import connect, connected
 from lab.models.engines import BadEngine, parse, presets
 from lab.models.prompts import Prompt
 from lab.models.rendering import request_of
@@ -291,6 +291,17 @@ def tried(server: ChatServer, monkeypatch: pytest.MonkeyPatch, model: str = "sma
     """Ask the server's model one question, with the patience that a user has who states none."""
     monkeypatch.setenv("OPENAI_BASE_URL", server.address)
     connect(model, cache=None).ask(ASK, box=1)
+
+
+def test_a_key_that_was_corrected_is_used_from_then_on(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.address)
+    server.behave(lambda request: chat.answer(SHELF))
+    sent = []
+    for number, value in enumerate(("sk-mistyped-0123456789", "sk-right-0123456789")):
+        monkeypatch.setenv("OPENAI_API_KEY", value)
+        connected("corrected").ask(ASK, box=number)
+        sent.append(server.requests[-1].headers.get("authorization"))
+    assert sent == ["Bearer sk-mistyped-0123456789", "Bearer sk-right-0123456789"]
 
 
 def test_a_server_that_is_not_there_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,6 +172,15 @@ def test_the_death_of_a_worker_is_noted_at_once(tmp_path: Path) -> None:
         assert json.loads((tmp_path / "under_way.json").read_bytes().splitlines()[0])["deaths"] == {"002": 2}
 
 
+def test_the_tasks_under_way_stay_noted_when_one_with_deaths_ends(tmp_path: Path) -> None:
+    with Run(tmp_path, manifest(3)) as run:
+        run.deaths.add("002")
+        run.deaths.under_way(["001", "002"])
+        run.deaths.forget("002")
+        noted = json.loads((tmp_path / "under_way.json").read_bytes().splitlines()[0])
+        assert noted == {"deaths": {}, "under_way": ["001", "002"]}
+
+
 def test_a_finished_run_notes_no_deaths(tmp_path: Path) -> None:
     note = tmp_path / "under_way.json"
     note.write_text('{"deaths": {"000": 1}, "under_way": ["001", "002"]}\nan older, longer note')
@@ -185,13 +194,16 @@ def test_a_finished_run_notes_no_deaths(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("workers", "backend"), [(1, "threading"), (3, "threading"), (2, "loky")])
+@pytest.mark.parametrize(
+    ("workers", "backend", "sparing"),
+    [(1, "threading", False), (3, "threading", False), (2, "loky", False), (2, "loky", True)],
+)
 def test_an_episode_too_long_is_unmeasured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, backend: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, backend: str, sparing: bool
 ) -> None:
     monkeypatch.setenv("LAB_EPISODE_SECONDS", "3" if backend == "loky" else "0.3")  # a process takes two to start
     with Run(tmp_path, manifest(5)) as run:
-        assert len(play_all(run, hang_at_001, workers, backend, show_progress=False)) == 4
+        assert len(play_all(run, hang_at_001, workers, backend, sparing=sparing, show_progress=False)) == 4
     assert "001 took longer than LAB_EPISODE_SECONDS" in run.not_measured["001"]
     monkeypatch.setenv("LAB_EPISODE_SECONDS", "soon")
     with Run(tmp_path, manifest(5)) as run, pytest.raises(ValueError, match="LAB_EPISODE_SECONDS=soon: give a number"):

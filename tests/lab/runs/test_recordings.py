@@ -235,6 +235,9 @@ def test_a_planned_row_is_recorded_in_sittings_and_its_claims_wait_for_the_last(
     made = planned.plan()["first"].recording
     assert made and [sitting.calls > 0 for sitting in made.sittings] == [True] * 3
     assert recordings.names("sdp-table2") == ["first"] and (wanted / "scores.csv").exists()
+    before = (wanted / "manifest.json").read_bytes()
+    assert main(["record", "first"]) == 0 and "first is whole, and stays as it is" in capsys.readouterr().out
+    assert (wanted / "manifest.json").read_bytes() == before
     assert main(["record"]) == 0
     assert re.search(r"first +1 +sdp-table2 +model-p +3 +whole", capsys.readouterr().out)
     assert main(["record", "first", "--name", "other"]) == 2

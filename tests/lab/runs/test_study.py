@@ -113,6 +113,13 @@ def test_placebos_are_set_to_what_they_stand_beside_unless_it_is_stated(results:
     assert collect(STUDY.trial(), workers=1, run="mine").frame().equals(results.frame())
     stated = STUDY.run(options={"luck:lucky": 0.5}, workers=1)
     assert stated.mean("numbers", "luck", "score") == 0.5
+    other = STUDY.run(options={"luck:rule.every": 98}, workers=1)
+    assert other.setup.options["luck:lucky"] == 1.0, "another of its options does not state it"
+
+
+def test_a_name_that_would_split_an_episodes_id_is_refused() -> None:
+    with pytest.raises(BadSetting, match="'sieve w/o rule' has a '/'.*'sieve w-o rule'"):
+        replace(STUDY, conditions=(replace(ALL, name="sieve w/o rule"),))
 
 
 def test_a_condition_plays_only_the_benchmarks_that_it_names() -> None:
