@@ -176,7 +176,7 @@ class Trial(Experiment):
         limits = {
             f"{dataset}:limit": default_limits[dataset] for dataset in setup.datasets if dataset in default_limits
         }
-        options = {**defaults, **limits, **self.options}
+        options = self._over({**defaults, **limits})
         first = replace(setup, options=options)._first().decided()
         # Settings that the experiment decides, such as the first split, belong to the run's identity.
         options |= {name: getattr(first, name) for name in options if "." not in name and hasattr(first, name)}
@@ -256,8 +256,8 @@ class Trial(Experiment):
             raise BadSetting(f"{method} does not play {dataset}; it plays {', '.join(condition.plays)}")
         shared = {name: getattr(self, name) for name in SHARED}
         experiment = condition.plays[dataset](**{**shared, "limit": max(self.limit, 0)})
-        options = {**self.of.options, **self.options}
-        for name, value in options.items():
+        options = self._over(self.of.options)
+        for name, value in sorted(options.items(), key=lambda option: ":" in option[0]):  # those of a benchmark win
             prefix, _, setting = name.rpartition(":")
             if prefix in ("", dataset) and has(experiment, setting):
                 experiment = changed(experiment, setting, value)
@@ -265,6 +265,11 @@ class Trial(Experiment):
         for name, value in {**condition.settings, **named}.items():
             experiment = changed(experiment, name, value)
         return experiment
+
+    def _over(self, defaults: Settings) -> dict[str, Any]:
+        """The options over defaults. An option for all benchmarks replaces its default for one of them, too."""
+        replaced = {f"{dataset}:{name}" for dataset in self.of.benchmarks for name in self.options}
+        return {name: value for name, value in defaults.items() if name not in replaced} | dict(self.options)
 
     def world(self) -> Any:
         """The world with the tasks of all conditions."""

@@ -117,6 +117,16 @@ def test_placebos_are_set_to_what_they_stand_beside_unless_it_is_stated(results:
     assert other.setup.options["luck:lucky"] == 1.0, "another of its options does not state it"
 
 
+def test_an_option_for_all_benchmarks_replaces_a_default_for_one_and_yields_to_an_option_for_one() -> None:
+    study = replace(STUDY, options={"letters:top": 4, "top": 6})
+    played = {
+        str(options): [len(study.run(conditions=("all",), options=options, workers=1).of(name, "all"))
+                       for name in study.benchmarks]
+        for options in ({}, {"top": 3}, {"letters:top": 2, "top": 3}, {"top": 3, "letters:top": 2})
+    }  # fmt: skip
+    assert [*played.values()] == [[6, 4], [3, 3], [3, 2], [3, 2]]
+
+
 def test_a_name_that_would_split_an_episodes_id_is_refused() -> None:
     with pytest.raises(BadSetting, match="'sieve w/o rule' has a '/'.*'sieve w-o rule'"):
         replace(STUDY, conditions=(replace(ALL, name="sieve w/o rule"),))
