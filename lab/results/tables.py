@@ -283,7 +283,7 @@ def _display_row(key: tuple[str, str, str], cells: pd.DataFrame, metrics: Sequen
 
 
 def display_cell(cell: Mapping[str, Any] | None, decimals: int) -> str:
-    """The text of a table's cell: what a paper states in words, else the number with its interval; or EMPTY."""
+    """The text of a table's cell: a paper's words, or a number with its interval, or EMPTY."""
     if cell is None:
         return EMPTY
     if isinstance(cell.get("text"), str) and cell["text"]:

@@ -73,7 +73,7 @@ def direction_verdict(result: Comparison, claimed: Literal[1, -1], p: float, lea
     if differing < FEWEST:
         return Verdict(TOO_SMALL, f"{differing} of {result.n} tasks differ, and a test needs {FEWEST}")
     if result.p <= LEVEL:
-        return Verdict(TOO_SMALL, f"p = {result.p:.2g} before Holm's correction, which makes it chance; {detail}")
+        return Verdict(TOO_SMALL, f"not significant after Holm's correction (p = {result.p:.2g} before); {detail}")
     return Verdict(
         TOO_SMALL, f"n = {result.n} would show {smallest_difference(result.difference):.2g} or more; {detail}"
     )

@@ -236,8 +236,8 @@ def test_a_panels_sentence_compares_answers_of_the_same_kind() -> None:
     alone = panels.sentence(panels.Panel("score", [by_rules, lines[-1]], lower=False), 1, "official")
     assert alone == "score, official data: ours 60.0 by rules (no model), n = 40."
     # A table that tells its data is believed.
-    told = dots.Line("ours", (dots.Dot(60.0, who=dots.RULES, n=40, data="synthetic"),))
-    sentence = panels.sentence(panels.Panel("score", [told, lines[-1]], lower=False), 1, "official")
+    labelled = dots.Line("ours", (dots.Dot(60.0, who=dots.RULES, n=40, data="synthetic"),))
+    sentence = panels.sentence(panels.Panel("score", [labelled, lines[-1]], lower=False), 1, "official")
     assert sentence.startswith("score, synthetic data: ours") and "null model" in sentence
     # Beside a model, rules that do better are not hidden.
     rival, rules = line("other", (20.0, dots.SMALL)), line("rules", (35.0, dots.RULES))

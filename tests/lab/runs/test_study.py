@@ -113,8 +113,8 @@ def test_placebos_are_set_to_what_they_stand_beside_unless_it_is_stated(results:
     assert collect(STUDY.trial(), workers=1, run="mine").frame().equals(results.frame())
     stated = STUDY.run(options={"luck:lucky": 0.5}, workers=1)
     assert stated.mean("numbers", "luck", "score") == 0.5
-    other = STUDY.run(options={"luck:rule.every": 98}, workers=1)
-    assert other.setup.options["luck:lucky"] == 1.0, "another of its options does not state it"
+    changed = STUDY.run(options={"luck:rule.every": 98}, workers=1)
+    assert changed.setup.options["luck:lucky"] == 1.0, "another of its options does not state it"
 
 
 def test_an_option_for_all_benchmarks_replaces_a_default_for_one_and_yields_to_an_option_for_one() -> None:
