@@ -32,7 +32,7 @@ class Call:
     included. took: the same, but for a cache hit the time that the model took originally; 0 if it was not stored.
     usd: None if the model's price or the tokens are unknown. cached: a cache hit, which is free. retries: requests
     without a reply. cut: the prompt exceeded the engine's `context` and was truncated (lab/models/rendering.py).
-    truncated: number of answers, first and re-ask, that ended at `max_tokens`. other_model: the model that answered,
+    truncated: a reply, the first or the re-ask, ended at `max_tokens`. other_model: the model that answered,
     if the reply names another one than the engine.
     """
 
@@ -47,7 +47,7 @@ class Call:
     cached: bool = False
     retries: int = 0
     cut: bool = False
-    truncated: int = 0
+    truncated: bool = False
     other_model: str = ""
 
     @property
@@ -237,7 +237,8 @@ class Ledger:
             entry = {"request": request, "prompt": prompt.name, "version": prompt.version, "operator": call.operator}
             counts: dict[str, float] = {"tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
             counts |= {"seconds": call.took} if call.took else {}  # rules: too short to report
-            self.recorded.append(entry | {"path": call.path, "text": text} | raw | counts)
+            rare = {"truncated": True} if call.truncated else {}
+            self.recorded.append(entry | {"path": call.path, "text": text} | raw | counts | rare)
 
 
 def _kept(prompt: Prompt, answer: Answer) -> str:

@@ -147,6 +147,7 @@ class Endpoint:
         call = Call(
             prompt.operator, prompt.name, known["path"], *tokens,
             seconds=time.perf_counter() - started, took=known.get("seconds", 0.0), cached=True, cut=question.cut,
+            truncated=known.get("truncated", False),
             other_model=self.server.other(known.get("model", ""), known.get("fingerprint", "")),
         )  # fmt: skip
         return answered(question, known["text"], call, request, known.get("said", ""))
@@ -177,7 +178,8 @@ class Endpoint:
         if self.cache is None:
             return text
         entry = {"text": text, "path": call.path, "tokens_in": call.tokens_in, "tokens_out": call.tokens_out}
-        return str(self.cache.put(request, entry | {"seconds": call.took} | more)["text"])
+        rare = {"truncated": True} if call.truncated else {}
+        return str(self.cache.put(request, entry | {"seconds": call.took} | rare | more)["text"])
 
     def _converse(self, prompt: Prompt, messages: list[dict[str, str]], exchange: Exchange) -> tuple[AnswerModel, str]:
         """Ask; if the text is no answer, show the model its text and the error, and ask once more."""
@@ -208,7 +210,7 @@ class Endpoint:
             usd=usd,
             retries=exchange.unanswered,
             cut=question.cut,
-            truncated=sum(r.truncated for r in replies),
+            truncated=any(r.truncated for r in replies),
             other_model=next(filter(None, [self.server.other(r.model, r.fingerprint) for r in replies]), ""),
         )  # fmt: skip
 

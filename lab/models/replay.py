@@ -31,6 +31,7 @@ class RecordedAnswer:
     """One recorded answer. text: the answer's JSON, or the error message of a malformed answer.
 
     said: what the model wrote, if that was no answer. seconds: that the model took; 0 if they were not stored.
+    truncated: as in `lab.models.backbone.Call`; recordings before 2026-11-28 do not say so.
     """
 
     request: str
@@ -43,6 +44,7 @@ class RecordedAnswer:
     tokens_out: int
     said: str = ""
     seconds: float = 0.0
+    truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,10 @@ class Replay:
             raise Unavailable(self._why(prompt))
         tokens = recorded.tokens_in, recorded.tokens_out
         # Logged as a cache hit: nothing was computed, so no seconds may count as the model's.
-        took = recorded.seconds
-        call = Call(recorded.operator, prompt.name, recorded.path, *tokens, took=took, cached=True, cut=question.cut)
+        call = Call(
+            recorded.operator, prompt.name, recorded.path, *tokens, took=recorded.seconds, cached=True,
+            cut=question.cut, truncated=recorded.truncated,
+        )  # fmt: skip
         return answered(question, recorded.text, call, request, recorded.said)
 
     def request(self, prompt: Prompt, sample: int = 0, **fields: Any) -> str:

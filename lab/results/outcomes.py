@@ -20,7 +20,7 @@ from lab.results.statistics import Comparison, Interval, bootstrap_means, compar
 class Readings(NamedTuple):
     """How a model's answers were read. answers: their number; the other fields are shares of it, in percent.
 
-    malformed: could not be read. truncated: ended at the token limit. repaired: needed repair or a second request.
+    malformed: could not be read. truncated: a reply ended at the token limit. repaired: needed repair or a re-ask.
     """
 
     answers: int

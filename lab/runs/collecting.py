@@ -251,9 +251,20 @@ def record(
 
     usage: its `costs`.
     """
-    begun = [answer for setup, ledger in LEDGERS if setup is results.setup for answer in [*ledger.recorded]]
-    scores = score_lines(results)
+    scores, begun = score_lines(results), _begun(results.setup.method)
     recordings.save(results.folder, rows, usage, list(results.episodes), scores=scores, sitting=sitting, begun=begun)
+
+
+def record_begun(experiment: Experiment, name: str, spent: budget.BudgetSpent, sitting: recordings.Sitting) -> None:
+    """Save the answers of a sitting that finished no task of the experiment. Raises `spent` if there are none."""
+    if not (begun := _begun(experiment.method)):
+        raise spent
+    recordings.save_begun(name, manifest_of(experiment.resolved()), begun, sitting)
+
+
+def _begun(method: str) -> list[dict[str, Any]]:
+    """The answers that this process recorded for a method, those for its placebos' baseline included."""
+    return [answer for setup, ledger in LEDGERS if setup.method == method for answer in [*ledger.recorded]]
 
 
 def by_group(

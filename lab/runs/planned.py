@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from lab.machine import progress
 from lab.machine.paths import recordings_folder
@@ -20,7 +21,7 @@ from lab.machine.reading import MANIFEST, damaged, read_json, read_text, typed
 from lab.models.cache import RECORDING
 from lab.results.claims import STRICT
 from lab.runs import budget, recordings
-from lab.runs.collecting import WORKERS, collect
+from lab.runs.collecting import WORKERS, collect, record_begun
 from lab.runs.experiment import Experiment
 from lab.runs.recordings import Recording, Sitting
 from lab.runs.registry import STUDIES
@@ -110,17 +111,21 @@ def record(row: Planned, calls: int | None = None, minutes: float | None = None)
     """Record a row, or resume it, within a budget. Returns a summary. Ctrl-C loses no answer: all are in the cache.
 
     LAB_WORKERS overrides the row's `workers`, for a server that can answer more requests in parallel.
-    A whole recording stays as it is. Raises BudgetSpent if no task was finished, and what `collect` raises.
+    A whole recording stays as it is. Raises BudgetSpent if nothing was asked, and what `collect` raises.
     """
     if row.state == "whole":
         return f"{row.name} is whole, and stays as it is; delete {recordings_folder() / row.name} to record it again"
     os.environ |= {RECORDING: row.name, budget.VARIABLE: json.dumps({"calls": calls, "minutes": minutes})}
     if message := recordings.resume(row.name):
         progress.say(message)
-    started = time.monotonic()
-    results: Any = collect(row.experiment(), int(os.environ.get(WORKERS) or row.workers))
+    started, experiment = time.monotonic(), row.experiment()
+    save: Callable[[Sitting], None]
+    try:
+        save = collect(cast(Any, experiment), int(os.environ.get(WORKERS) or row.workers)).record
+    except budget.BudgetSpent as error:
+        save = partial(record_begun, experiment, row.name, error)
     sitting = Sitting.of((time.monotonic() - started) / 60, budget.of_environment().made)
-    results.record(sitting)
+    save(sitting)
     return f"{row.name}: {row.state}, {sitting.minutes:g} minutes, {sitting.calls:,} calls"
 
 

@@ -134,7 +134,7 @@ def _to_cache(served: Replay) -> int:
     """Store the recording's answers in the cache, and return their number."""
     cache = AnswerCache()
     for answer in served.answers.values():
-        fields = ("text", "path", "tokens_in", "tokens_out", "seconds", "said")
+        fields = ("text", "path", "tokens_in", "tokens_out", "seconds", "said", "truncated")
         cache.put(answer.request, {name: getattr(answer, name) for name in fields})
     return len(served.answers)
 
@@ -160,16 +160,29 @@ def save(
         remedy = f"Delete {run} and run the same command: the cache answers what it has"
         raise damaged(damaged_file, "these answers of the run are lost, so that it cannot be recorded", remedy)
     manifest = Manifest.read(run)
-    whole = len(tasks) >= len(manifest.tasks)
-    unfinished = [] if whole else [*_recorded(name), *begun]
-    # The last of a repeated request.
-    answers = {answer["request"]: answer for answer in (*unfinished, *read_lines(run / ANSWERS))}
+    if len(tasks) < len(manifest.tasks):
+        return _save_answers(name, manifest, tasks, [*_recorded(name), *begun, *read_lines(run / ANSWERS)], sitting)
+    files = {"rows.csv": rows.to_csv(index=False).encode(), "usage.csv": usage.to_csv(index=False).encode()}
+    if scores is not None and len(scores):
+        files[SCORES] = scores.assign(run=f"replay:{name}").to_csv(index=False).encode()
+    return _save_answers(name, manifest, tasks, read_lines(run / ANSWERS), sitting, files)
+
+
+def save_begun(name: str, manifest: Manifest, begun: Iterable[Mapping[str, Any]], sitting: Sitting) -> Path:
+    """Save the answers of a sitting that finished no task, so that the next one does not ask again.
+
+    manifest: of the run to be recorded. Replaces an earlier recording of that name, whose answers are kept.
+    """
+    return _save_answers(name, manifest, [], [*_recorded(name), *begun], sitting)
+
+
+def _save_answers(
+    name: str, manifest: Manifest, tasks: list[str], given: Iterable[Mapping[str, Any]], sitting: Sitting | None,
+    files: Mapping[str, bytes] = {},
+) -> Path:  # fmt: skip
+    """Save a run's answers, of a repeated request the last, with further files."""
+    answers = {answer["request"]: answer for answer in given}
     lines = "".join(json.dumps(answers[request], sort_keys=True) + "\n" for request in sorted(answers))
-    files = {PACKED: gzip.compress(lines.encode(), 9, mtime=0)}
-    if whole:
-        files |= {"rows.csv": rows.to_csv(index=False).encode(), "usage.csv": usage.to_csv(index=False).encode()}
-        if scores is not None and len(scores):
-            files[SCORES] = scores.assign(run=f"replay:{name}").to_csv(index=False).encode()
     fields = {
         key: getattr(manifest, key) for key in ("method", "engine", "address", "parameters", "code", "surroundings")
     }
@@ -178,7 +191,7 @@ def save(
     prompts = {prompt: digest for prompt, digest in sorted(digests(parse(manifest.engine)).items()) if prompt in used}
     more = {"tasks": tasks, "planned": len(manifest.tasks), "seconds": seconds, "prompts": prompts}
     more |= {"sittings": [asdict(part) for part in (*_sittings(name), sitting) if part]}
-    return _save(name, files, fields | more)
+    return _save(name, {PACKED: gzip.compress(lines.encode(), 9, mtime=0), **files}, fields | more)
 
 
 def _resumed(name: str) -> Recording | None:

@@ -14,6 +14,7 @@ from lab.machine.files import canonical
 from lab.machine.printing import hint
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judgement, Score
+from lab.runs import budget
 from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, Experiment
 from lab.runs.manifest import Manifest, own_code
 from lab.runs.registry import STUDIES
@@ -232,7 +233,7 @@ class Trial(Experiment):
     def prepared(self, collect: Callable[[Experiment], Any]) -> Self:
         """A copy with the settings of placebos whose options are not given: they come from the baseline's results.
 
-        collect: plays the baseline.
+        collect: plays the baseline. Raises BudgetSpent if the budget ends the baseline early.
         """
         resolved = self.resolved()
         conditions = (self.of.condition(name) for name in resolved.methods)
@@ -245,7 +246,10 @@ class Trial(Experiment):
             return self
         baseline = replace(self, methods=(self.of.against,))
         engines = {name: engine for name, engine in self.engines.items() if name in baseline.operators()}
-        value = self.of.matched(collect(replace(baseline, engines=engines)))
+        played = collect(replace(baseline, engines=engines))
+        if len(played.episodes) < len(played.setup.tasks()):
+            budget.of_environment().check()  # a budget that ended the baseline early leaves no rate to match
+        value = self.of.matched(played)
         matched = {f"{placebo.name}:{placebo.matched}": value for placebo in placebos}
         return replace(self, options={**self.options, **matched})
 

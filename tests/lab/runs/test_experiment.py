@@ -249,8 +249,21 @@ def test_an_answer_cut_at_max_tokens_is_counted_apart_and_the_remedy_is_named(se
     server.behave(lambda request: says('{"shelf": 3, "why": "beca', finish_reason="length"))
     results = collect(Asking(engine="cut-off?max_tokens=12", count=1, questions=1), workers=1, show_progress=False)
     assert "max_tokens=12" in str(results.episodes["000"].error) and "larger" in str(results.episodes["000"].error)
-    assert costs(results)["truncated"].tolist() == [2]
+    assert costs(results)["truncated"].tolist() == [1], "both replies of one answer"
     assert "shorter" not in str(server.requests[-1].body)
+
+
+def test_an_answer_cut_at_max_tokens_counts_from_the_cache_and_in_a_replay_too(
+    server: ChatServer, tmp_path: Path
+) -> None:
+    server.script(says('{"shelf": 3, "why": "beca', finish_reason="length"), answer(SHELF))
+
+    def truncated(engine: str, name: str) -> list[int]:
+        asking = Asking(engine=engine, count=1, questions=1)
+        return costs(collect(asking, workers=1, run=str(tmp_path / name), show_progress=False))["truncated"].tolist()
+
+    assert truncated("cut-once", "first") == truncated("cut-once", "second") == [1]
+    assert truncated(f"replay:{tmp_path / 'first'}", "third") == [1] and server.count == 2
 
 
 def test_prompts_that_were_cut_to_the_context_are_counted(server: ChatServer) -> None:

@@ -50,6 +50,7 @@ def wanted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: ChatServer) 
     server.behave(first_option)
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
     monkeypatch.setenv(RECORDING, "first")
+    monkeypatch.setattr(collecting, "LEDGERS", [])
     return tmp_path / "recordings" / "first"
 
 
@@ -242,6 +243,36 @@ def test_a_planned_row_is_recorded_in_sittings_and_its_claims_wait_for_the_last(
     assert re.search(r"first +1 +sdp-table2 +model-p +3 +whole", capsys.readouterr().out)
     assert main(["record", "first", "--name", "other"]) == 2
     assert "drop -p, --name, --reuse" in capsys.readouterr().err
+
+
+MATCHED = """
+- {name: first, tier: 1, study: sdp-agents-travelplanner, engine: model-m, conditions: [SDP, 'SDP, placebo'], limit: 2,
+   data: synthetic, workers: 1, hours: 1}
+"""
+
+
+def test_a_row_with_a_matched_placebo_loses_no_answer_of_the_baseline_that_is_played_first(
+    wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ChatServer
+) -> None:
+    wanted.parent.mkdir()
+    (wanted.parent / planned.PLAN).write_text(MATCHED)
+    states, asked = [], []
+    for clone in range(6):
+        monkeypatch.setenv("LAB_CACHE", str(tmp_path / f"{clone}.sqlite"))
+        monkeypatch.setenv("LAB_RUNS", str(tmp_path / f"runs {clone}"))
+        monkeypatch.setattr(collecting, "LEDGERS", [])
+        _connected.cache_clear()
+        budget.of_environment.cache_clear()
+        planned.record(planned.plan()["first"], calls=1)
+        states.append(planned.plan()["first"].state)
+        asked += [request.text for request in server.requests]
+        server.requests.clear()
+        if states[-1] == "whole":
+            break
+    assert states[0] == "0 of 4" and states[-1] == "whole", "at first only a part of the baseline is played"
+    made = planned.plan()["first"].recording
+    assert made and len(made.sittings) == len(states) and "SDP, placebo:placebo" in made.parameters["options"]
+    assert len(asked) == len(set(asked)), "no clone asks again"
 
 
 def test_a_plan_that_makes_no_sense_is_named(wanted: Path) -> None:
