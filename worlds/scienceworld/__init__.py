@@ -15,6 +15,7 @@ from lab.runs.experiment import BadSetting, spread
 from worlds.base import Step
 from worlds.benchmark import Benchmark, of_thread
 from worlds.scienceworld.paths import present, synthetic_paths
+from worlds.scienceworld.remembering import RememberingWorld
 from worlds.scienceworld.tasks import LENGTHS, SPLITS, ScienceTask, name_and_variation, protocol_score, task_id
 from worlds.scienceworld.world import ScienceWorld
 
@@ -23,7 +24,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def load(data: str = "auto", seed: int = 0, simplification: str = "easy", list_actions: bool = True) -> ScienceWorld:
+def load(
+    data: str = "auto", seed: int = 0, simplification: str = "easy", list_actions: bool = True, remember: bool = False
+) -> ScienceWorld:
     """Open the world. Its Java process starts at the first call that needs it, in one to two seconds.
 
     data: "official", "synthetic", or "auto", which is official if gold paths are stored in the official data folder.
@@ -32,9 +35,10 @@ def load(data: str = "auto", seed: int = 0, simplification: str = "easy", list_a
     seed: accepted as in every world, but not used: a task's variation determines everything random.
     simplification: names joined by commas, "easy" for all that a task allows, "" for none.
     list_actions: whether steps list the valid actions, which takes most of a step's time.
+    remember: for many episodes on the same tasks; see `worlds.scienceworld.remembering`. Steps then list no actions.
     """
     chosen = choose_data(data, present() or data == "official", "scienceworld")
-    return ScienceWorld(chosen, simplification, list_actions)
+    return RememberingWorld(chosen, simplification) if remember else ScienceWorld(chosen, simplification, list_actions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +58,7 @@ class ScienceWorldTasks(Benchmark):
     selection: ClassVar[tuple[str, ...]] = (*Benchmark.selection, "lengths", "simplification")
 
     def options(self) -> dict[str, Any]:
-        return {"simplification": self.simplification, "list_actions": False}
+        return {"simplification": self.simplification, "list_actions": False, "remember": True}
 
     def decided(self) -> Self:
         """A copy with definite `data` and `split`. Raises BadSetting for an unknown group of lengths."""

@@ -56,7 +56,6 @@ class ScienceWorld(ListingWorld):
         self._history: list[str] = []
         self._over = True
         self._borrowed = False
-        self._rooms: dict[tuple[str, ...], tuple[str, ...]] = {}  # by task and actions: the simulator lists them slowly
 
     def tasks(self, split: str) -> Sequence[ScienceTask]:
         """The tasks of a split. Raises ValueError naming the splits for an unknown one."""
@@ -74,11 +73,7 @@ class ScienceWorld(ListingWorld):
         if task.name in ELECTRICAL and "noElectricalAction" in self.simplification.split(","):
             raise ValueError(f"{task.id} needs electrical actions, which noElectricalAction takes away")
         with self._closed_on_failure():
-            try:
-                text = self._running().load(task.name, task.variation, self.simplification)
-            except WorldDied:  # it died between two episodes, for example for lack of memory: retry once
-                self.close()
-                text = self._running().load(task.name, task.variation, self.simplification)
+            text = self._load(task)
             self._task, self._history, self._over, self._borrowed = task, [], False, False
             facts = {"native": 0, "goal": self._running().description()}
             return Step(text, actions=self._listed(), facts=facts)
@@ -102,11 +97,9 @@ class ScienceWorld(ListingWorld):
 
     def rooms(self) -> tuple[str, ...]:
         """The rooms that the valid actions lead to, by a door or at once. Raises EpisodeOver before a reset."""
-        with self._asked() as task:
-            if (situation := (task.id, *self._history)) not in self._rooms:
-                matches = (ROOM.fullmatch(action) for action in self._running().valid_actions())
-                self._rooms[situation] = tuple({match[1]: None for match in matches if match and match[1] != "door"})
-            return self._rooms[situation]
+        with self._asked():
+            matches = (ROOM.fullmatch(action) for action in self._running().valid_actions())
+            return tuple({match[1]: None for match in matches if match and match[1] != "door"})
 
     def valid_actions(self) -> tuple[str, ...]:
         """The valid actions, sorted; () once the episode is over. Raises EpisodeOver before a reset."""
@@ -114,13 +107,13 @@ class ScienceWorld(ListingWorld):
             return () if self._over else tuple(sorted(set(self._running().valid_actions())))
 
     @contextlib.contextmanager
-    def _asked(self) -> Iterator[ScienceTask]:
+    def _asked(self) -> Iterator[None]:
         """Context for queries about the running episode: checks that there is one, and restores it if needed."""
         if self._task is None:
             raise EpisodeOver("ScienceWorld has no episode; call reset first")
         with self._closed_on_failure():
             self._replay_if_borrowed()
-            yield self._task
+            yield
 
     @contextlib.contextmanager
     def borrowed(self) -> Iterator[Simulator]:
@@ -144,12 +137,25 @@ class ScienceWorld(ListingWorld):
         self._engine = self._engine or Simulator()
         return self._engine
 
+    def _load(self, task: ScienceTask) -> str:
+        """Start an episode in the simulator; returns its first view."""
+        for may_have_died in (True, False):  # between two episodes, for example for lack of memory: retry once
+            try:
+                return self._running().load(task.name, task.variation, self.simplification)
+            except WorldDied:
+                self.close()
+                if not may_have_died:
+                    raise
+        raise AssertionError("unreachable")
+
     def _listed(self) -> tuple[str, ...]:
         return self.valid_actions() if self.list_actions else ()
 
     def _replay_if_borrowed(self) -> None:
         if self._borrowed and self._task:
-            self._running().load(self._task.name, self._task.variation, self.simplification)
+            over = self._over
+            self._load(self._task)
+            self._over = over  # loading closes a simulator that has died, which ends an episode
             for action in self._history:
                 self._running().step(action)
             self._borrowed = False
