@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import isclose, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine import progress, yaml12
@@ -152,15 +153,18 @@ def _rows(plan: Plan, settings: Mapping[str, Any], runs: Sequence[Results], stor
 
 
 def _standings(run: Results, stored: Stored) -> dict[tuple[str, str], tuple[str, str]]:
-    """(condition, headline metric) -> (text of the best null model on its tasks, text of the headroom above it)."""
+    """(condition, headline metric) -> (text of the best null model on its tasks, text of the headroom above it).
+
+    A headline that is not the mean of the scores, such as a number of iterations, has none.
+    """
     standings = {}
-    study = run.of_study
+    study, values = run.of_study, run.frame().set_index(["method", "metric"])["value"].to_dict()
     for scores in sides_of(score_lines(run)):
         standing = floors.standing(scores, stored, study.lower)
-        if standing["floor agent"]:
+        row = study.label(run, scores.side.condition), study.headline_of(scores.side.benchmark)
+        if standing["floor agent"] and isclose(values.get(row, nan), study.scale * scores.mean(scores.values)):
             floor = f"{study.scale / 100 * standing['best floor']:.{study.decimals}f}"
             text = f"{floor} ({standing['floor agent']}, {standing['floor on']})"
-            row = study.label(run, scores.side.condition), study.headline_of(scores.side.benchmark)
             standings[row] = text, f"{standing['headroom']:.2f}"
     return standings
 

@@ -139,6 +139,10 @@ class Experiment(ABC):
             Score(task, outcome.score, outcome.reason) for task, outcome in judged.items() if outcome.score is not None
         ]
 
+    def data_of(self, dataset: str) -> str:
+        """The data of a benchmark: the experiment's own, unless it plays several."""
+        return self.data
+
     def side(self, score: Score) -> tuple[str, str]:
         """The benchmark and the condition of a score. `score.part` is "data set/method", or a condition alone."""
         dataset, _, condition = score.part.rpartition("/")
@@ -298,11 +302,12 @@ def score_lines(results: Results[Any], benchmark: str = "", condition: str = "",
     setup = results.setup
     run = setup.engine if setup.who.kind == "replay" else f"{setup.method} {setup.condition}"
     columns = {"metric": setup.headline or setup.metric, "role": role, "engine": results.backbone}
-    columns |= {"evidence": results.evidence, "data": setup.data, "run": run}
+    columns |= {"evidence": results.evidence, "run": run}
     rows = []
     for score in [] if setup.private else setup.scores(results.episodes):
         own_benchmark, own_condition = setup.side(score)
         sides = {"benchmark": benchmark or own_benchmark, "condition": condition or own_condition}
+        sides["data"] = setup.data_of(own_benchmark)
         rows.append({**sides, **columns, "task": score.of, "value": score.value})
     frame = pd.DataFrame(rows, columns=COLUMNS).sort_values(COLUMNS[:-1], kind="stable")
     return frame.assign(value=frame["value"].astype(float).round(6))  # the last bits differ between machines

@@ -14,6 +14,7 @@ import pytest
 
 from chat_server import ChatServer, answer
 from lab import sandbox
+from lab.__main__ import main
 from lab.models.engines import BadEngine
 from lab.models.rules import NoRule
 from lab.results import tables
@@ -165,6 +166,15 @@ def test_a_failed_episode_is_no_success_and_stays_in_every_count(tmp_path: Path)
     (iterations,) = figure4.costs(broken, BLOCKS, HUMAN)
     assert iterations["value"] == 10 and iterations["n"] == 5
     assert outcomes.failures(broken).to_dict("records")[0]["checker"] == "Error: it broke"
+
+
+def test_no_null_models_success_stands_beside_iterations(capsys: pytest.CaptureFixture[str]) -> None:
+    def rows(study: str) -> list[str]:
+        assert main(["eval", study, "--benchmarks", TITLES["recipes"], "--conditions", HUMAN, "--limit", "1"]) == 0
+        return [line for line in capsys.readouterr().out.splitlines() if line.startswith(HUMAN) and "measured " in line]
+
+    assert all("do nothing" not in row for row in rows("procllm-figure4"))
+    assert any("0.0 (do nothing, the same tasks)" in row for row in rows("procllm-recipes"))
 
 
 def test_a_run_that_was_stopped_shows_only_instances_that_all_conditions_finished(

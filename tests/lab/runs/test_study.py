@@ -20,7 +20,7 @@ from lab.models.backbone import Ledger
 from lab.results.outcomes import Judgement
 from lab.runs import study_results
 from lab.runs.collecting import collect
-from lab.runs.experiment import BadSetting, Experiment
+from lab.runs.experiment import BadSetting, Experiment, score_lines
 from lab.runs.manifest import Manifest
 from lab.runs.registry import STUDIES
 from lab.runs.run import Episode
@@ -182,6 +182,18 @@ def test_what_there_is_not_is_refused_with_what_there_is(wrong: dict[str, Any], 
         STUDY.trial(**wrong).resolved()
     with pytest.raises(BadSetting, match="sdp-table5.*did you mean"):
         STUDIES.named("sdp-table55")
+
+
+def test_scores_carry_the_data_of_their_own_benchmark() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Released(Sieve):
+        def decided(self) -> Sieve:
+            return replace(self, data="official")
+
+    one = Condition("one", {"numbers": Released, "letters": Sieve})
+    results = replace(STUDY, conditions=(one,), matched=None).run(benchmarks=["numbers", "letters"], workers=1)
+    lines = score_lines(results)[["benchmark", "data"]].drop_duplicates()
+    assert {*lines.itertuples(index=False, name=None)} == {("numbers", "official"), ("letters", "synthetic")}
 
 
 @pytest.mark.slow
