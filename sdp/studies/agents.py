@@ -105,13 +105,18 @@ TRAVELPLANNER, ASSISTANTBENCH, SCIENCEWORLD, HOTPOTQA, MUSIQUE = STUDIES.values(
 
 
 NOISY = "rules@0.9?judge=GPT-5.2"  # the engine of the agents if it is no model
+SIMULATED = 16  # tasks
 
 
 def beside(benchmark: str, engine: str, limit: int) -> Results:
-    """The agents with SDP on a benchmark: by the engine if it is a model, else simulated on synthetic tasks."""
-    model = not parse(engine).kinds.isdisjoint(MODELS)
+    """The agents with SDP on a benchmark: by the engine if it is a model, else simulated on synthetic tasks.
+
+    limit: number of tasks, 0 for all. -1 simulates SIMULATED tasks, whatever the engine: these agents together make
+    many more calls than SDP alone.
+    """
+    model = limit >= 0 and not parse(engine).kinds.isdisjoint(MODELS)
     settings: dict[str, Any] = {"engine": engine} if model else {"engine": NOISY, "data": "synthetic"}
-    return STUDIES[benchmark].run(conditions=METHODS, limit=limit, **settings)
+    return STUDIES[benchmark].run(conditions=METHODS, limit=SIMULATED if limit < 0 else limit, **settings)
 
 
 def details(results: Results, stem: str) -> dict[str, pd.DataFrame]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lab.machine.faults import MissingData
+from lab.machine.faults import MissingData, Unavailable
 from lab.runs import collecting
 from lab.runs.experiment import BadSetting
 from lab.runs.study_results import Results
@@ -86,3 +86,12 @@ def test_rows_of_actions_that_are_bound_to_their_form_say_so() -> None:
         f"{name}, actions bound to their form" for name in acted
     ]
     assert {*bound} > {SDP, PLACEBO, BLANKED, DIRECT}
+
+
+def test_a_model_plays_the_agents_only_on_a_stated_number_of_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents, "SIMULATED", 1)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    results = agents.beside("TravelPlanner", "gpt-4o", -1)
+    assert results.evidence == "simulated" and len(results.episodes) == len(results.setup.methods) > 9
+    with pytest.raises(Unavailable, match="127.0.0.1:9"):
+        agents.beside("TravelPlanner", "gpt-4o", 1)
