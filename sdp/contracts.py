@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import product
 from random import Random
 from typing import Any, Literal
@@ -204,10 +205,7 @@ def cascade_scores_fairly(setup: Certifying, tasks: Sequence[str]) -> str:
         if all(attempt.k < 2 for attempt in full.attempts):
             continue
         cascades += 1
-
-        def again(adapter: Any, ledger: Noting, actions: Sequence[Any] = between.actions) -> Any:
-            return _Recording(adapter, ledger, actions)
-
+        again = partial(_Recording, actions=between.actions)
         without = play(setup, task, again, cascade=False, step_cap=len(between.actions)).trajectory
         score, other = setup.score(full), setup.score(without)
         if score != other:
@@ -269,8 +267,8 @@ CONTRACTS: Mapping[str, Callable[[Certifying, Sequence[str]], str]] = {
 }
 
 
-def checks(subject: Any, engine: str = "", few: int = 2) -> list[Check] | None:
-    """Check each contract of an experiment on a few of its tasks; None if `subject` is no SDP experiment.
+def checks(subject: Any, engine: str = "") -> list[Check] | None:
+    """Check each contract of an experiment on two of its tasks; None if `subject` is no SDP experiment.
 
     subject: a class or an instance of `sdp.Certifying`. engine: the one that answers, by default the experiment's own.
     Raises ValueError for an adapter, since it does not say what its tasks are.
@@ -282,7 +280,7 @@ def checks(subject: Any, engine: str = "", few: int = 2) -> list[Check] | None:
     setup = subject() if isinstance(subject, type) and issubclass(subject, Certifying) else subject
     if not isinstance(setup, Certifying):
         return None
-    setup = replace(setup, limit=few, engine=engine or setup.engine).resolved()
+    setup = replace(setup, limit=2, engine=engine or setup.engine).resolved()
     return [check(setup, name) for name in CONTRACTS]
 
 

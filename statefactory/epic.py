@@ -50,7 +50,7 @@ def vary(low: ArrayLike, high: ArrayLike) -> np.ndarray:
     return high / 2 - low / 2 > ROUNDING / 2 * np.maximum(abs(low), abs(high))  # halves: the full range may overflow
 
 
-def overall(domains: Mapping[str, Sequence[float] | np.ndarray], seed: int = 0, level: float = 0.95) -> Interval:
+def overall(domains: Mapping[str, Sequence[float] | np.ndarray]) -> Interval:
     """The unweighted mean of the domain means, with a bootstrap interval that resamples the pairs within each domain.
 
     Raises ValueError if there is no domain, or a domain has no pairs.
@@ -58,7 +58,7 @@ def overall(domains: Mapping[str, Sequence[float] | np.ndarray], seed: int = 0, 
     if not domains:
         raise ValueError("an overall value needs the distances of at least one domain")
     # Unweighted, as in Table 1: weighted by pairs, the paper's .297 would be .304.
-    return bootstrap_means(list(domains.values()), seed, level)
+    return bootstrap_means(list(domains.values()))
 
 
 def _flat(

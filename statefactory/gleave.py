@@ -27,12 +27,13 @@ from numpy.typing import ArrayLike
 
 from statefactory.epic import vary
 
+DISCOUNT = 0.99  # any gives the same distance, see above
+
 
 def gleave_distances(
     predicted: Sequence[ArrayLike],
     truth: Sequence[ArrayLike],
     observations: Sequence[Sequence[str]],
-    discount: float = 0.99,
 ) -> np.ndarray:
     """The canonical distance of every pair, shape (pairs,), in [0, 1]; NaN where either reward is constant.
 
@@ -40,17 +41,15 @@ def gleave_distances(
     Raises ValueError if lengths differ.
     """
     triples = zip(predicted, truth, observations, strict=True)
-    return np.array([gleave_distance(p, t, o, discount) for p, t, o in triples], float)
+    return np.array([gleave_distance(p, t, o) for p, t, o in triples], float)
 
 
-def gleave_distance(
-    predicted: ArrayLike, truth: ArrayLike, observations: Sequence[str], discount: float = 0.99
-) -> float:
+def gleave_distance(predicted: ArrayLike, truth: ArrayLike, observations: Sequence[str]) -> float:
     """The canonical distance of one pair, in [0, 1]; NaN if either reward is the same in all states."""
     guess, true = (state_rewards(rewards, observations) for rewards in (predicted, truth))
     if not all(vary(values.min(), values.max()) for values in (guess, true)):
         return float("nan")
-    return pearson_distance(*(canonical(transition_rewards(values), discount) for values in (guess, true)))
+    return pearson_distance(*(canonical(transition_rewards(values), DISCOUNT) for values in (guess, true)))
 
 
 def state_rewards(rewards: ArrayLike, observations: Sequence[str]) -> np.ndarray:

@@ -155,16 +155,16 @@ def episodes(first: Scores, second: Scores, flip: Flip) -> SideBySide:
     return side_by_side(*timelines)
 
 
-def first_steps(judged: Sequence[PaperFindings], stored: Stored, claims: Iterable[str] = ()) -> pd.DataFrame:
+def first_steps(judged: Sequence[PaperFindings], stored: Stored) -> pd.DataFrame:
     """The first differing step of every flipped task of every contrast that can be replayed here, one row per task.
 
     Columns hold only step numbers, operators, verdicts and hashes, and no text of a task, an action or an observation,
-    so that rows of official benchmarks can be stored. claims: by default all. A claim that cannot be replayed, or whose
-    methods share no step, has a single row, without a task, that says why.
+    so that rows of official benchmarks can be stored. A claim that cannot be replayed, or whose methods share no step,
+    has a single row, without a task, that says why.
     """
     import pandas as pd
 
-    claim_ids = [*claims] or [finding.claim.id for paper in judged for finding in paper.findings if finding.on_a_model]
+    claim_ids = [finding.claim.id for paper in judged for finding in paper.findings if finding.on_a_model]
     return pd.DataFrame([row for claim in claim_ids for row in _steps_of(claim, judged, stored)])
 
 

@@ -18,7 +18,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -147,12 +147,18 @@ def say(message: str, passing: bool = False) -> None:
     """
     message = visible(message)  # often text of a server or a model
     with suppress(Exception):
-        if _kernel():
+        if hasattr(shell(), "kernel"):
             from IPython.display import display
 
             display({"text/plain": message}, raw=True, metadata={PASSING: True} if passing else {})
         else:
             print(message, file=sys.stderr, flush=True)
+
+
+@cache
+def say_once(message: str) -> None:
+    """Print a message once per process, however often it is reported."""
+    say(message)
 
 
 def duration(seconds: float) -> str:
@@ -168,16 +174,15 @@ def _places() -> list[Show]:
     shows: list[Show | None] = []
     if path := os.environ.get(STATUS, ""):
         shows.append(_paused(lambda text, last: write_atomically(Path(path), b"" if last else text.encode()), PAUSE))
-    for make in (_in_cell, _behind_kernel) if _kernel() else (partial(_on, sys.stderr),):
+    for make in (_in_cell, _behind_kernel) if hasattr(shell(), "kernel") else (partial(_on, sys.stderr),):
         with suppress(Exception):
             shows.append(make())
     return [show for show in shows if show]
 
 
-def _kernel() -> bool:
-    """Whether this process is a notebook's kernel; without IPython imported it cannot be one."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return hasattr(shell, "kernel")
+def shell() -> Any:
+    """This process's IPython, which has a `kernel` in a notebook; None without IPython imported and running."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 
 
 def _in_cell() -> Show:

@@ -19,7 +19,6 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -113,12 +112,7 @@ class Database:
         )
 
     def _not_kept(self, what: str, error: sqlite3.Error | OSError) -> None:
-        _say(f"{what} could not be kept in {self.path}: {error}; it goes on without")
-
-
-@cache  # reports each file and cause only once, however many answers fail
-def _say(message: str) -> None:
-    progress.say(message)
+        progress.say_once(f"{what} could not be kept in {self.path}: {error}; it goes on without")
 
 
 class AnswerCache(Database):

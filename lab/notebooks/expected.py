@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -319,7 +318,7 @@ def changed(notebook: str) -> Iterator[str]:
 
     It does not matter who changed them: the runner, papermill or the user. SAME_NUMBERS are ignored.
     """
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell = progress.shell()
     path = FOLDER / f"{notebook}.ipynb"
     if shell is None or not path.exists():
         return

@@ -10,12 +10,12 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
-import sys
 from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
+from lab.machine import progress
 from lab.machine.paths import notebook_name
 from lab.notebooks.documents import NotebookError
 from lab.notebooks.parameters import Parameter, check_choices, check_engines, check_value, chosen, declared_in, unknown
@@ -61,7 +61,7 @@ def _word(value: Any) -> str:
 
 def _cells() -> tuple[str, str] | None:
     """The cell of declared parameters and papermill's cell after it; None without them."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell = progress.shell()
     history = shell.user_ns.get("In", []) if shell else []
     pairs = [(cell, after) for cell, after in pairwise(history) if after.startswith(FIRST_LINE)]
     return pairs[-1] if pairs else None

@@ -87,9 +87,9 @@ def image(notebook: str) -> Image | None:
     return Image(buffer.getvalue(), " ".join(chart.get_suptitle().split()))
 
 
-def figure(notebook: str, stored: Stored | None = None) -> Figure | None:
+def figure(notebook: str) -> Figure | None:
     """The key figure of a notebook; None if nothing of it is stored."""
-    if drawn := panels.of(notebook, stored or Stored()):
+    if drawn := panels.of(notebook, Stored()):
         lines = [(panel.metric, panel.lines) for panel in drawn]
         return dots.draw(lines, panels.title_of(drawn[0]), decimals=panels.decimals(drawn))
     own = [finding for finding in register.about(notebook) if finding.on_a_model and finding.n >= FEW]

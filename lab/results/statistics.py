@@ -290,7 +290,7 @@ def compare(a: Mapping[str, float], b: Mapping[str, float], seed: int = 0) -> Co
     )
 
 
-def sign_flip(differences: Values, seed: int = 0, draws: int = RESAMPLES) -> tuple[float, bool]:
+def sign_flip(differences: Values, seed: int = 0) -> tuple[float, bool]:
     """Two-sided p-value that paired differences, shape (n,), are symmetric about 0, and whether it is exact.
 
     Exact by enumeration with at most ENUMERATED non-zero differences; else sampled. The observed signs count
@@ -309,11 +309,11 @@ def sign_flip(differences: Values, seed: int = 0, draws: int = RESAMPLES) -> tup
         return float((np.abs(sums) >= threshold).mean()), True
     random, extreme = np.random.default_rng(seed), 0
     size = max(1, DRAWN_AT_ONCE // nonzero.size)
-    for start in range(0, draws, size):
-        count = min(size, draws - start)
+    for start in range(0, RESAMPLES, size):
+        count = min(size, RESAMPLES - start)
         sums = (1 - 2 * random.integers(0, 2, size=(count, nonzero.size), dtype=np.int8)) @ nonzero
         extreme += int((np.abs(sums) >= threshold).sum())
-    return (1 + extreme) / (1 + draws), False
+    return (1 + extreme) / (1 + RESAMPLES), False
 
 
 def mcnemar(only_a: int, only_b: int) -> float:

@@ -24,7 +24,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -311,7 +310,7 @@ def read_all(method: str, read: Callable[[str, Recording], T]) -> list[T]:
         if recording.method == method and recording.whole:
             with _left_out():
                 if why := void(name):
-                    _say(f"a recording is left out: {why}")
+                    progress.say_once(f"a recording is left out: {why}")
                 else:
                     results.append(read(name, recording))
     return results
@@ -323,12 +322,7 @@ def _left_out() -> Iterator[None]:
     try:
         yield
     except DamagedFile as error:
-        _say(f"a recording is left out: {error}")
-
-
-@cache  # report each file only once, however many tables leave it out
-def _say(message: str) -> None:
-    progress.say(message)
+        progress.say_once(f"a recording is left out: {error}")
 
 
 def _rows(name: str, recording: Recording) -> pd.DataFrame:

@@ -206,7 +206,8 @@ class Trial(Experiment):
         for (name, reason), datasets in benchmarks.items():
             merged.setdefault((", ".join(datasets), reason), []).append(name)
         for (where, reason), names in merged.items():
-            _say(f"{'; '.join(names)} {'are' if len(names) > 1 else 'is'} left out of {where}: {reason}")
+            verb = "are" if len(names) > 1 else "is"
+            progress.say_once(f"{'; '.join(names)} {verb} left out of {where}: {reason}")
 
     def _data(self) -> str:
         """The data that all benchmarks play: with "auto", synthetic for all if one lacks its official data."""
@@ -313,12 +314,6 @@ class Trial(Experiment):
                     "that option, or record a run with it"
                 )
         return known
-
-
-@cache
-def _say(message: str) -> None:
-    """Print a message once per process: it is the same for every run of a notebook."""
-    progress.say(message)
 
 
 def has(holder: Any, name: str) -> bool:

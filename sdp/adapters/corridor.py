@@ -40,12 +40,12 @@ def rolls(seed: int | str, faces: Sequence[int] = (0, 1, 1, 2)) -> Iterator[int]
         yield random.choice(faces)
 
 
-def streaks(seed: int, faces: Sequence[int] = (1, 2), repeats: float = 0.5) -> Iterator[int]:
-    """Seeded dice that repeat the last value with probability `repeats`, which no certified state shows."""
-    random = Random(seed)
+def streaks(seed: int) -> Iterator[int]:
+    """Seeded dice that repeat the last value with probability 0.5, which no certified state shows."""
+    random, faces = Random(seed), (1, 2)
     last = random.choice(faces)
     while True:
-        last = last if random.random() < repeats else random.choice(faces)
+        last = last if random.random() < 0.5 else random.choice(faces)
         yield last
 
 

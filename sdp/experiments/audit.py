@@ -162,15 +162,13 @@ def counted(labels: Labels, reading: Reading = PUBLISHED) -> Counted:
     return Counted(tasks, people == RIGHT, people == WRONG, judge == RIGHT, judge == WRONG)
 
 
-def rows(
-    method: str, backbone: str, labels: Labels, reading: Reading = PUBLISHED, seed: int = 0, **fields: Any
-) -> list[tables.Row]:
+def rows(method: str, backbone: str, labels: Labels, reading: Reading = PUBLISHED, **fields: Any) -> list[tables.Row]:
     """One judge's rows for METRICS, with 95 % intervals over questions. fields: as `tables.row` takes them.
 
     Metrics without any step are left out. INFORMED is Youden's J: the share of right steps that are certified minus
     that of wrong steps. It is 0 for random verdicts, and 100 for people's own.
     """
-    steps, how = counted(labels, reading), {"seed": seed, "resamples": RESAMPLES}
+    steps = counted(labels, reading)
     labelled = steps.right | steps.wrong
     # For each rate: which steps are counted, and among which.
     shares = {
@@ -179,12 +177,13 @@ def rows(
         WORTH: (steps.wrong, steps.certified & labelled),
     }
     intervals = {
-        metric: (cluster_bootstrap(values, steps.task, among=among, **how), among)
+        metric: (cluster_bootstrap(values, steps.task, resamples=RESAMPLES, among=among), among)
         for metric, (values, among) in shares.items()
         if among.any()
     }
     if steps.right.any() and steps.wrong.any():
-        intervals[INFORMED] = (cluster_contrast(steps.certified, steps.task, steps.right, steps.wrong, **how), labelled)
+        contrast = cluster_contrast(steps.certified, steps.task, steps.right, steps.wrong, resamples=RESAMPLES)
+        intervals[INFORMED] = contrast, labelled
     table_rows = []
     for metric, (interval, among) in intervals.items():
         value, low, high = (100 * end for end in interval)
@@ -193,13 +192,13 @@ def rows(
     return table_rows
 
 
-def frame(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
+def frame(results: Results, reading: Reading = PUBLISHED) -> pd.DataFrame:
     """The rows of our Validate, as a results table."""
     source = {"evidence": results.evidence, "source": f"this run on {SLICE}", "outcomes": results.outcomes()}
-    return tables.table(rows(VALIDATE, results.backbone, results.labels, reading, seed, **source))
+    return tables.table(rows(VALIDATE, results.backbone, results.labels, reading, **source))
 
 
-def of_judges(steps: Labels, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
+def of_judges(steps: Labels, reading: Reading = PUBLISHED) -> pd.DataFrame:
     """The rows of every published judge on the same steps: their own verdicts, counted as ours are.
 
     Without steps it returns `stated()`, which is limited to the published reading.
@@ -208,7 +207,7 @@ def of_judges(steps: Labels, reading: Reading = PUBLISHED, seed: int = 0) -> pd.
         return stated() if reading == PUBLISHED else tables.table([])
     source = {"evidence": "published", "source": f"published verdicts, counted on {SLICE}"}
     judged = {judge: {step: labels[step] for step in steps} for judge, labels in agentprocessbench.judged().items()}
-    lines = [rows("judge", name, labels, reading, seed, **source) for name, labels in judged.items()]
+    lines = [rows("judge", name, labels, reading, **source) for name, labels in judged.items()]
     return tables.table(sum(lines, []))
 
 
@@ -252,13 +251,13 @@ def agreement(judged: Mapping[str, Labels]) -> pd.DataFrame:
     return table.rename_axis("judge").reset_index().sort_values("with people", ascending=False, ignore_index=True)
 
 
-def by_kind(results: Results, reading: Reading = PUBLISHED, seed: int = 0) -> pd.DataFrame:
+def by_kind(results: Results, reading: Reading = PUBLISHED) -> pd.DataFrame:
     """Our Validate's rows by kind of step: searches, answers, and turns that are neither."""
     source = {"evidence": results.evidence, "source": f"this run on {SLICE}"}
     kinds: dict[str, dict[str, int | None]] = {kind_of(step): {} for step in agentprocessbench.steps().values()}
     for step, label in results.labels.items():
         kinds[kind_of(agentprocessbench.steps()[step])][step] = label
-    lines = [rows(kind, results.backbone, own, reading, seed, **source) for kind, own in kinds.items() if own]
+    lines = [rows(kind, results.backbone, own, reading, **source) for kind, own in kinds.items() if own]
     return tables.table(sum(lines, []))
 
 

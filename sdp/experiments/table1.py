@@ -115,14 +115,14 @@ def noisy_runs(
     return [trajectory for run in runs for trajectory in run.trajectories]
 
 
-def walks(remembering: bool, count: int, seed: int = 0, rooms: int = 6) -> list[Trajectory]:
-    """Walks through a corridor by dice: a world with chance, in which the prefix could predict the next state.
+def walks(remembering: bool, count: int, seed: int = 0) -> list[Trajectory]:
+    """Walks through six rooms by dice: a world with chance, in which the prefix could predict the next state.
 
     remembering: the dice tend to repeat, which no certified state shows; this breaks the proposition's assumption.
     """
     dice = streaks if remembering else rolls
     return [
-        run_episode("walk", CorridorAdapter(Corridor(rooms, dice(count * seed + number))), Settings(budget=1))
+        run_episode("walk", CorridorAdapter(Corridor(6, dice(count * seed + number))), Settings(budget=1))
         for number in range(count)
     ]
 

@@ -76,14 +76,14 @@ def report(
             tell(f"{variant}, {name} EM", round(values[variant], 2) if variant in values else None, "official")
 
 
-def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:
+def retrieval(data: str = "auto") -> pd.DataFrame:
     """The share of questions, in percent, for which a search for the question shows all gold paragraphs among the
-    first k. Titles first and content alone are paired, in the corpus of the open setting. Questions with silver
+    first ten. Titles first and content alone are paired, in the corpus of the open setting. Questions with silver
     evidence are left out.
     """
     pairs = []
     for dataset in STUDY.benchmarks:
-        world = SDP.plays[dataset](data=data, setting="open", seed=seed).world()
+        world = SDP.plays[dataset](data=data, setting="open").world()
         retriever = world.retriever
         assert retriever is not None, "the open setting has one"
         tasks = [task for split in world.splits if split != SILVER for task in world.tasks(split)]
@@ -91,7 +91,7 @@ def retrieval(data: str = "auto", seed: int = 0, k: int = 10) -> pd.DataFrame:
         boosted, plain = (
             {
                 question.task.id: float(share == 1)
-                for question, share in zip(questions, evidence_found(retriever, questions, k, titles), strict=True)
+                for question, share in zip(questions, evidence_found(retriever, questions, 10, titles), strict=True)
             }
             for titles in (True, False)
         )

@@ -42,10 +42,10 @@ class Embedder(Protocol):
         ...
 
 
-def open_embedder(name: str = DEFAULT, cache: VectorFile | None = None, device: str = "cpu") -> Embedder:
+def open_embedder(name: str = DEFAULT, cache: VectorFile | None = None) -> Embedder:
     """Open an embedder by name, as listed above. Its model is loaded at the first cache miss.
 
-    cache: file of cached vectors; None for `embeddings.sqlite` next to the cache of answers. device: PyTorch's name.
+    cache: file of cached vectors; None for `embeddings.sqlite` next to the cache of answers.
     Raises MissingKey or ValueError if the environment does not define the endpoint. Anything else that is missing
     raises MissingEmbedder when the first text is embedded.
     """
@@ -55,7 +55,7 @@ def open_embedder(name: str = DEFAULT, cache: VectorFile | None = None, device: 
         return Cached(EndpointModel(name.removeprefix("endpoint:")), cache)
     from statefactory.embeddings.sentence_transformer import SentenceTransformerModel
 
-    return Cached(SentenceTransformerModel(name, device), cache)
+    return Cached(SentenceTransformerModel(name), cache)
 
 
 def known() -> Mapping[str, bool]:

@@ -23,11 +23,10 @@ ADDED = 8  # most tokens that a tokenizer adds to a text
 
 
 class SentenceTransformerModel:
-    """A model by its name in `weights.KNOWN`, its folder, or its hub address. device: PyTorch's name."""
+    """A model by its name in `weights.KNOWN`, its folder, or its hub address."""
 
-    def __init__(self, name: str, device: str = "cpu") -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.device = device
         self._entry = weights.entry(name)
 
     def identity(self) -> str:
@@ -42,7 +41,7 @@ class SentenceTransformerModel:
         Raises MissingEmbedder if files or packages are missing, WrongHash if files are damaged, ValueError if vectors
         are invalid.
         """
-        model = _loaded(str(weights.checked(self._entry)), self._entry.modules, self.device)
+        model = _loaded(str(weights.checked(self._entry)), self._entry.modules)
         vectors = model.encode(
             [self._prepared(text) for text in texts], batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False
         )
@@ -83,8 +82,8 @@ def _tokenizer(folder: str) -> Any:
 
 
 @cache
-def _loaded(folder: str, modules: int | None, device: str) -> Any:
-    """Load a model, once per process. modules: number of its first modules to use; None for all."""
+def _loaded(folder: str, modules: int | None) -> Any:
+    """Load a model on the CPU, once per process. modules: number of its first modules to use; None for all."""
     # By default PyTorch's threads wait actively for each other, which made batches several times slower on busy cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
@@ -93,13 +92,13 @@ def _loaded(folder: str, modules: int | None, device: str) -> Any:
         raise MissingEmbedder(f"Embedding needs sentence-transformers ({error}). Install it: {INSTALL}") from error
     try:
         with quiet():
-            model = SentenceTransformer(folder, device=device, local_files_only=True)
+            model = SentenceTransformer(folder, device="cpu", local_files_only=True)
     except (OSError, ValueError, KeyError) as error:
         raise MissingEmbedder(
             f"{folder} cannot be loaded as a sentence-transformers model: {error}. Its files may be incomplete: fetch "
             "the folder again"
         ) from error
-    return model if modules is None else SentenceTransformer(modules=list(model)[:modules], device=device)
+    return model if modules is None else SentenceTransformer(modules=list(model)[:modules], device="cpu")
 
 
 @contextmanager

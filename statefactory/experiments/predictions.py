@@ -226,13 +226,13 @@ class PredictionResults(experiment.Results[PredictionExperiment]):
         """The EPIC distance of each pair, shape (pairs,)."""
         return scoring.distances_from(self.predictions, self.rewards(how))
 
-    def write_official(self, folder: Path | str, how: Scoring = STANDARD) -> list[Path]:
+    def write_official(self, folder: Path | str) -> list[Path]:
         """Write each trajectory's rewards, states and goals in the official program's format; returns the files.
 
         The official scorer reads them: `get_distance.py --data_dir <folder>/complete`.
         """
         written = []
-        for prediction, rewards in zip(self.predictions, self.rewards(how), strict=True):
+        for prediction, rewards in zip(self.predictions, self.rewards(), strict=True):
             rows = prediction.pair.rows
             ends = np.cumsum([len(row.trajectory) for row in rows])[:-1]
             traces: Sequence[Trace | None] = prediction.traces or (None,) * len(rows)

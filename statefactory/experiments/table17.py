@@ -51,15 +51,14 @@ SETTINGS = Settings(simulations=12, width=0, steps=20)
 
 @dataclass(frozen=True)
 class Case:
-    """A game. data: "official" or "synthetic". seed: of synthetic games."""
+    """A game. data: "official" or "synthetic"."""
 
     task: alfworld.HouseholdTask
     data: str
-    seed: int = 0
 
     def world(self) -> alfworld.AlfWorld:
         """Open a new world."""
-        return alfworld.load(self.data, self.seed)
+        return alfworld.load(self.data)
 
 
 class SearchResult(NamedTuple):
@@ -77,15 +76,15 @@ class SearchResult(NamedTuple):
     episode: Episode | None = None
 
 
-def case(task: str = "", data: str = "auto", seed: int = 0) -> Case:
+def case(task: str = "", data: str = "auto") -> Case:
     """Look up a game by id, by default Table 17's. Raises LookupError listing the valid ids, and MissingData."""
-    world = alfworld.load(data, seed)
+    world = alfworld.load(data)
     id = task or TASKS[world.data]
     split = id.split("-")[-2] if id.count("-") > 1 else ""  # of "alfworld-valid_unseen-009"
     if split not in world.splits:
         ranges = (f"{tasks[0].id} to {tasks[-1].id}" for tasks in map(world.tasks, world.splits))
         raise LookupError(f"ALFWorld has no {world.data} game {id!r}; choose one of {', '.join(ranges)}")
-    return Case(task_of(world.tasks(split), id), world.data, seed)
+    return Case(task_of(world.tasks(split), id), world.data)
 
 
 @dataclass(frozen=True)
@@ -218,9 +217,7 @@ def _row(case: Case, path: Path) -> Row:
     steps = [("", path.first), *path.steps]
     unknown = Reward(0.0, 0.0, False)
     records = tuple(StepRecord(action, observation, unknown) for action, observation in steps)
-    return Row(
-        case.task.id, "alfworld", case.task.id, "positive", "tree search", case.data, case.seed, "", path.goal, records
-    )
+    return Row(case.task.id, "alfworld", case.task.id, "positive", "tree search", case.data, 0, "", path.goal, records)
 
 
 OPEN, CLOSED = "outcomes foreseen", "outcomes foreseen, closed drawer"  # metrics; the full budget if unsolved

@@ -91,14 +91,14 @@ def rewards(pairs: Pairs) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def sample_table(pair: Pair, kind: Kind = "positive", width: int = 110) -> pd.DataFrame:
+def sample_table(pair: Pair, kind: Kind = "positive") -> pd.DataFrame:
     """One trajectory as the paper prints it (Tables 4-5, 18-33): Step, Action, Observation, GT.
 
-    width: characters of an observation. White space is collapsed. The goal, which WebShop repeats on every page, is
+    Observations are cut to 110 characters. White space is collapsed. The goal, which WebShop repeats on every page, is
     replaced by an ellipsis.
     """
     row = pair.positive if kind == "positive" else pair.negative
-    texts = [shortened(text.replace(row.goal_description or "\0", "…"), width) for text in row.observations]
+    texts = [shortened(text.replace(row.goal_description or "\0", "…"), 110) for text in row.observations]
     rows = [
         (number, step.action, text, round(step.reward.shaped, 2))
         for number, (step, text) in enumerate(zip(row.trajectory, texts, strict=True))

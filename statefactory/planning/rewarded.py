@@ -27,17 +27,17 @@ Looking = Callable[[Backbone], Lookahead[Any]]
 
 
 def rewarded(
-    environment: Environment, backbone: Backbone, looking: Looking, path: Path, most: int = 0,
-    settings: Settings = DEFAULT, watch: Watch = unwatched,
+    environment: Environment, backbone: Backbone, looking: Looking, path: Path, settings: Settings = DEFAULT,
+    watch: Watch = unwatched,
 ) -> History:  # fmt: skip
     """Play one task; see `agents.play.Play` for prompts, counts and errors.
 
     looking: makes the predictor with its world model, whose calls count as the agent's own. path: the goal and the
-    first observation. most: K; 0 for the paper's. Without listed or chosen actions a turn is plain ReAct.
+    first observation. Without listed or chosen actions a turn is plain ReAct.
     """
     answering = Meter(backbone, settings.calls or 2 * settings.steps)
     play = Play(environment, answering, settings, watch)
-    episode = Episode(play, answering, looking(answering), path, most or K.get(environment.name, FEWEST))
+    episode = Episode(play, answering, looking(answering), path, K.get(environment.name, FEWEST))
     try:
         episode.to_the_end()
     except OutOfBudget:

@@ -16,6 +16,7 @@ from statefactory.planning.mcts import Node, best_line, in_order
 COLUMN, GAP, ROW, BOX = 2.35, 0.45, 0.42, 0.34  # inches: a box's width, between columns, between rows, a box's height
 EDGE, HEAD = 0.25, 0.75
 LARGE, SIZE, SMALL = 13.0, 9.5, 8.5  # points
+MOST = 50  # drawn nodes
 SIBLINGS = 4  # unvisited children drawn per node, besides the chosen line, which is always drawn
 CHOSEN, GAINED = drawing.ORANGE, drawing.BLUE
 
@@ -42,14 +43,14 @@ class DrawnNode:
             yield from child.all()
 
 
-def draw_tree(root: Node, title: str, evidence: str, most: int = 50, siblings: int = SIBLINGS) -> Figure:
+def draw_tree(root: Node, title: str, evidence: str) -> Figure:
     """Draw a search tree from left to right.
 
-    At most `most` nodes are drawn, the most visited ones first; of a node's unvisited children only the best
-    `siblings`. The number of omitted children is printed below their siblings. evidence: origin of the search.
+    At most MOST nodes are drawn, the most visited ones first; of a node's unvisited children only the best SIBLINGS.
+    The number of omitted children is printed below their siblings. evidence: origin of the search.
     """
     line = {id(node) for node in best_line(root)} | {id(root)}
-    drawn_ids = _kept(root, line, most, siblings)
+    drawn_ids = _kept(root, line)
     tree = _arranged(root, drawn_ids)
     nodes = list(tree.all())
     # The number of hidden nodes is printed in their column.
@@ -67,18 +68,18 @@ def draw_tree(root: Node, title: str, evidence: str, most: int = 50, siblings: i
     return canvas.figure
 
 
-def _kept(root: Node, line: set[int], most: int, siblings: int) -> set[int]:
+def _kept(root: Node, line: set[int]) -> set[int]:
     """The id() of the nodes to draw. Includes the chosen line, and the parent of every drawn node."""
     entries: list[tuple[tuple[bool, int, float], int, Node]] = []
     for index, (node, _) in enumerate(in_order(root)):
         ranked = sorted(node.children or (), key=lambda child: (child.visits, child.value), reverse=True)
-        omitted = [id(child) for child in ranked if not child.visits][siblings:]
+        omitted = [id(child) for child in ranked if not child.visits][SIBLINGS:]
         for child in ranked:
             if id(child) not in omitted or id(child) in line:
                 entries.append(((id(child) in line, child.visits, child.value), -index, child))
     # A child has at most its parent's visits, and in ties the parent comes first. So no child is kept without it.
     entries.sort(key=lambda entry: (entry[0][0], entry[0][1], entry[1], entry[0][2]), reverse=True)
-    return {id(root), *(id(node) for *_, node in entries[: most - 1])} | line
+    return {id(root), *(id(node) for *_, node in entries[: MOST - 1])} | line
 
 
 def _arranged(node: Node, kept: set[int], depth: int = 0) -> DrawnNode:

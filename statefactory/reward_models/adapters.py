@@ -29,6 +29,7 @@ from statefactory.reward_models.recipe import Recipe, changes
 from statefactory.reward_models.scoring import Affine, Scorer, Tokeniser
 
 SHIPPED = ROOT / "data" / "reward_models"  # adapters with their predictions; of some trainings only the predictions
+OF_A_CRITIC = 4096  # most tokens of a trajectory that a critic scores
 LONGEST = 8192  # most tokens of a scored trajectory, if the backbone's context allows it; the paper's length
 WEIGHTS, CONFIG, CARD = "adapter_model.safetensors", "adapter_config.json", "card.json"
 
@@ -174,11 +175,11 @@ def scorer(folder: Path, base: str = "") -> Scorer:
 
 
 @cache
-def classifier(base: str, max_tokens: int) -> Scorer:
+def classifier(base: str) -> Scorer:
     """A model that comes with a trained score head; loaded once per process. base: as for `backbones.located`."""
     folder = backbones.located(base)
     model = backbones.load(folder, zero_head=False, trained_head=True)
-    return Scorer(on_device(model), Tokeniser(backbones.tokenizer(folder), max_tokens))
+    return Scorer(on_device(model), Tokeniser(backbones.tokenizer(folder), OF_A_CRITIC))
 
 
 def with_adapter(model: Any, folder: Path) -> Any:

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ class MissingBackbone(FileNotFoundError):
     """A backbone's files are missing, or are not a model that can score. The message says what to do."""
 
 
-def dequantise(name: str = "smollm2-135m", report: Callable[[str], None] = print) -> Path:
+def dequantise(name: str = "smollm2-135m") -> Path:
     """Write a quantised model's weights as float32, unless they exist; returns their folder, next to the models.
 
     The result has the 4-bit weights in 32 bits; it does not restore the model before quantisation.
@@ -35,12 +34,12 @@ def dequantise(name: str = "smollm2-135m", report: Callable[[str], None] = print
         raise ValueError(f"no quantised backbone {name!r}; there are: {', '.join(DEQUANTISED)}")
     source, target = weights.located(name), _dequantised(name)
     if (target / ORIGIN).exists():
-        report(f"{name} is dequantised already")
+        print(f"{name} is dequantised already")
         return target
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    report(f"dequantising {source.name} to float32, about 30 seconds and four to five times its size")
+    print(f"dequantising {source.name} to float32, about 30 seconds and four to five times its size")
     with quiet():
         model = AutoModelForCausalLM.from_pretrained(source.parent, gguf_file=source.name, dtype=torch.float32)
         tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
@@ -58,7 +57,7 @@ def dequantise(name: str = "smollm2-135m", report: Callable[[str], None] = print
         write_atomically(unfinished / ORIGIN, json.dumps(origin, indent=1).encode())
         shutil.rmtree(target, ignore_errors=True)
         os.replace(unfinished, target)
-    report(f"written to {target}, sha256 {origin['sha256']}")
+    print(f"written to {target}, sha256 {origin['sha256']}")
     return target
 
 

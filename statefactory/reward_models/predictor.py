@@ -53,16 +53,16 @@ class PrefixPredictor(PathPredictor):
 class LearnedReward(PrefixPredictor):
     """A trained adapter on its backbone; the model is loaded at the first score.
 
-    base: a folder or name that replaces the recipe's. Raises UnusableAdapter, and MissingBackbone at the first score.
+    Raises UnusableAdapter, and MissingBackbone at the first score.
     """
 
-    def __init__(self, adapter: Adapter | pathlib.Path, base: str = "") -> None:
+    def __init__(self, adapter: Adapter | pathlib.Path) -> None:
         self.adapter = adapters.read(adapter) if isinstance(adapter, pathlib.Path) else adapter
-        self.affine, self._base = self.adapter.affine, base
+        self.affine = self.adapter.affine
 
     def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
         input_goal = "" if self.adapter.recipe.goals == "blind" else goal
-        return adapters.scorer(self.adapter.folder, self._base).prefixes(input_goal, steps, lengths)
+        return adapters.scorer(self.adapter.folder).prefixes(input_goal, steps, lengths)
 
 
 class Critic(PrefixPredictor):
@@ -75,12 +75,12 @@ class Critic(PrefixPredictor):
 
     affine = Affine(1 / 40, 0.5)
 
-    def __init__(self, name: str, max_tokens: int = 4096) -> None:
-        self.name, self.max_tokens = name, max_tokens
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def raw(self, goal: str, steps: Sequence[Step], lengths: Sequence[int]) -> np.ndarray:
         sign = -1.0 if self.name.startswith("-") else 1.0
-        return sign * adapters.classifier(self.name.removeprefix("-"), self.max_tokens).prefixes(goal, steps, lengths)
+        return sign * adapters.classifier(self.name.removeprefix("-")).prefixes(goal, steps, lengths)
 
 
 class OtherGoal(PrefixPredictor):
@@ -93,13 +93,13 @@ class OtherGoal(PrefixPredictor):
         return self.of.raw(self.shown(goal), steps, lengths)
 
 
-def with_controls(predictor: PrefixPredictor, goals: Sequence[str], seed: int = 0) -> dict[str, PrefixPredictor]:
+def with_controls(predictor: PrefixPredictor, goals: Sequence[str]) -> dict[str, PrefixPredictor]:
     """The predictor with its own goal, without a goal, and with another task's goal. A goal's replacement is fixed.
 
     goals: those of all tasks. With another task's goal, `raw` raises ValueError for a goal that is not among them or is
     the only one.
     """
-    replacements = other_goals(goals, seed)
+    replacements = other_goals(goals)
 
     def another(goal: str) -> str:
         if goal not in replacements:

@@ -88,9 +88,7 @@ class Ridge(PrefixPredictor):
         return cls(np.array(stored.weights), affine, stored.view, stored.embedding, embedder, stored.card)
 
 
-def fit(
-    pairs: Sequence[Pair], view: View = "whole", embedding: str = DEFAULT, embedder: Embedder | None = None
-) -> Ridge:
+def fit(pairs: Sequence[Pair], view: View = "whole", embedder: Embedder | None = None) -> Ridge:
     """Fit the true progress at every step of both trajectories. Raises ValueError if there are no pairs."""
     from sklearn.linear_model import RidgeCV
     from sklearn.pipeline import make_pipeline
@@ -100,7 +98,7 @@ def fit(
         raise ValueError("there are no training pairs")
     rows = [row for pair in pairs for row in pair.rows]
     if view != "counts":
-        embedder = embedder or open_embedder(embedding)
+        embedder = embedder or open_embedder()
         # One call for all texts: the embedder batches and caches them.
         embedder.embed([text for row in rows for text in _texts(row.goal_description, row.steps)])
     inputs = np.concatenate([features(embedder, row.goal_description, row.steps, view)[1:] for row in rows])
@@ -110,7 +108,7 @@ def fit(
     slopes = ridge.coef_ / scaler.scale_
     weights = np.append(slopes, ridge.intercept_ - slopes @ scaler.mean_)
     card = {"pairs": len(pairs), "positions": len(truth), "alpha": float(ridge.alpha_)}
-    return Ridge(weights, Affine.fitted(fitted.predict(inputs)), view, embedding, embedder, card)
+    return Ridge(weights, Affine.fitted(fitted.predict(inputs)), view, DEFAULT, embedder, card)
 
 
 def features(embedder: Embedder | None, goal: str, steps: Sequence[Step], view: View = "whole") -> np.ndarray:

@@ -41,7 +41,7 @@ PACKAGES = ("peft", "trl", "transformers", "torch")
 
 def train(
     name: str, pairs: Sequence[Pair], recipe: Recipe, folder: Path, data: Mapping[str, str] | None = None,
-    title: str = "", callbacks: Sequence[Any] = (), show_progress: bool = True,
+    callbacks: Sequence[Any] = (), show_progress: bool = True,
 ) -> Adapter:  # fmt: skip
     """Train an adapter on pairs, or return the finished one in `folder`.
 
@@ -60,7 +60,7 @@ def train(
         _agree(folder, identity)
         if (folder / adapters.CARD).exists():
             return adapters.read(folder)
-        trained, examples, tokeniser = _trained(pairs, recipe, base, folder, title or name, callbacks, show_progress)
+        trained, examples, tokeniser = _trained(pairs, recipe, base, folder, name, callbacks, show_progress)
         card = {
             "name": name, "domains": sorted({pair.positive.domain for pair in pairs}),
             "base": {"name": backbones.described(recipe.base), "sha256": identity["base"]},
@@ -91,10 +91,10 @@ def examples_of(pairs: Sequence[Pair], recipe: Recipe, tokeniser: Tokeniser) -> 
     return examples
 
 
-def other_goals(goals: Sequence[str], seed: int = 0) -> dict[str, str]:
+def other_goals(goals: Sequence[str]) -> dict[str, str]:
     """Map each goal to another goal, each of which is used once; empty if all goals are equal."""
     different = sorted(set(goals))
-    Random(f"other goals {seed}").shuffle(different)
+    Random("other goals 0").shuffle(different)
     return dict(zip(different, [*different[1:], different[0]], strict=True)) if len(different) > 1 else {}
 
 

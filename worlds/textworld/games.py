@@ -221,12 +221,12 @@ def run_inform(quest: QuestTask, path: Path) -> None:
     path.with_suffix(".ni").unlink(missing_ok=True)
 
 
-def prepare(quests: Sequence[QuestTask], workers: int = 1, show: bool = True) -> None:
+def prepare(quests: Sequence[QuestTask], workers: int = 1) -> None:
     """Compile the games that are not yet in the cache, in `workers` parallel processes."""
     from joblib import Parallel, delayed
 
     # Processes, because TextWorld uses global random states.
     parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
-    with progress.bar(len(quests), "TextWorld's games", show=show) as bar:
+    with progress.bar(len(quests), "TextWorld's games") as bar:
         for _ in parallel(delayed(compiled)(quest) for quest in quests):
             bar.update()

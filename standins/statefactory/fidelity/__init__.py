@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine import progress
@@ -68,19 +67,19 @@ def fidelity(steps: Sequence[Compared]) -> Fidelity:
     return Fidelity(correct / max(1, read), correct / true, 2 * correct / (read + true), true, len(steps), unread)
 
 
-def of_scienceworld(folder: Path = SAMPLES) -> Iterator[Compared]:
+def of_scienceworld() -> Iterator[Compared]:
     """Observations of every kind, with the facts known before, from tasks outside the benchmark's 191.
 
     Left out on both sides: the air, which is everywhere, and the options when the world asks back. Raises MissingData.
     """
-    for record in _records(folder / "scienceworld_checked.jsonl"):
+    for record in _records("scienceworld_checked.jsonl"):
         known = from_facts((identity, Attribute(name, value)) for identity, name, value in record["before"])
         reading = scienceworld.read(known, record["action"], record["observation"])
         true = frozenset((identity, name, value) for identity, name, value in record["facts"])
         yield Compared(facts(reading.known), true, reading.unparsed)
 
 
-def of_webshop(folder: Path = SAMPLES) -> Iterator[Compared]:
+def of_webshop() -> Iterator[Compared]:
     """The pages of 7 sessions in the synthetic shop, with long lists of results cut to two or three products.
 
     Of the phrases in products' texts, only those that the session's wish asks for count, on both sides. The rules read
@@ -88,7 +87,7 @@ def of_webshop(folder: Path = SAMPLES) -> Iterator[Compared]:
     """
     known: Entities = ()
     session = None
-    for page in _records(folder / "webshop_checked.jsonl"):
+    for page in _records("webshop_checked.jsonl"):
         known = known if page["session"] == session else ()
         session = page["session"]
         known, unparsed = webshop.read(known, page["action"], page["observation"])
@@ -98,7 +97,8 @@ def of_webshop(folder: Path = SAMPLES) -> Iterator[Compared]:
         yield Compared(facts(known) - unasked, frozenset(true), unparsed)
 
 
-def _records(path: Path) -> Iterator[dict[str, Any]]:
+def _records(name: str) -> Iterator[dict[str, Any]]:
+    path = SAMPLES / name
     if not path.exists():
         raise MissingData(f"The hand-checked observations are not in {path}; restore the file with git checkout")
     yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
