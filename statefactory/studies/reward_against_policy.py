@@ -33,7 +33,7 @@ from statefactory.experiments.scoring import STANDARD, Scoring, distances_of
 from statefactory.predictors import METHODS, PredictorSettings
 from statefactory.reward_models.predictor import OWN
 from statefactory.studies import table1
-from statefactory.studies.policy import BEST_OF_N, BOTH, best_of_n, reached, tree_search
+from statefactory.studies.policy import BEST_OF_N, BOTH, SEARCHED, best_of_n, reached, tree_search
 
 # Number of benchmark pairs for distances; predictions of trained models are stored for these official pairs.
 PAIRS = {"synthetic": table1.SLICE, "official": 60}
@@ -73,10 +73,11 @@ def collect(
     """Run attempts, predictors and tree searches, or reuse stored runs; returns one comparison per world.
 
     worlds: () for all five if any has official data, else BOTH. limit: number of tasks, 0 for all. count: attempts per
-    task. searched: number of tasks with tree search per world. For these three -1 means the studies' own number. pairs:
-    number of benchmark pairs, 0 for all, -1 for PAIRS. actor: engine that makes the attempts; "" for the noisy expert.
-    engine, engines: answer the predictors. predictors: names of `statefactory.experiments.rivals`, () for all. learned:
-    include the trained adapters, each of which takes about a second per attempt on a processor core.
+    task. searched: number of tasks with tree search per world. For these three -1 means the studies' own number; a
+    world with one such task is not searched then. pairs: number of benchmark pairs, 0 for all, -1 for PAIRS. actor:
+    engine that makes the attempts; "" for the noisy expert. engine, engines: answer the predictors. predictors: names
+    of `statefactory.experiments.rivals`, () for all. learned: include the trained adapters, each of which takes about a
+    second per attempt on a processor core.
     data: "published" applies only to the pairs; attempts then use official data if present.
     Raises as `lab.runs.collecting.collect`; MissingData if requested official data is absent.
     """
@@ -97,7 +98,8 @@ def collect(
         run = collecting.collect(trial, workers, cluster)
         all_choices = [choice for when in (END, MIDWAY) for choice in choices(results, run, when, score)]
         trees = None
-        if searched and world in BOTH:
+        # A rate of one task, as synthetic games would have by default, is 0 or 100 and tells nothing.
+        if searched and world in BOTH and (searched > 0 or SEARCHED[kind][world] > 1):
             trees = tree_search(names).run(**common, limit=searched, workers=workers, cluster=cluster)
             all_choices += led(trees, world)
         pair_options: dict[str, Any] = {
@@ -210,7 +212,7 @@ def points(compared: Sequence[WorldComparison]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def correlations(compared: Sequence[WorldComparison], seed: int = 0) -> pd.DataFrame:
+def correlations(compared: Sequence[WorldComparison]) -> pd.DataFrame:
     """Spearman's rho of distance and success within each world; negative if better rewards choose better.
 
     One row per world and way of choosing, without and with placebos, always without the oracle, whose rank is certain.
@@ -229,7 +231,7 @@ def correlations(compared: Sequence[WorldComparison], seed: int = 0) -> pd.DataF
                     if choice.name in world.distances and choice.name not in excluded
                 ]  # fmt: skip
                 if len(ranked) > 1:
-                    rank = rank_correlation(*_matrices(ranked, world.distances), seed)
+                    rank = rank_correlation(*_matrices(ranked, world.distances))
                     rows.append({
                         "world": world.title, "when": when, "among": among, "n": rank.n, "rho": rank.rho,
                         "ci_low": rank.low, "ci_high": rank.high, "p": rank.p, "least": rank.least,
