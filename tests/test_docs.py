@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+import rule_tables
 from lab.__main__ import main
 from lab.arguments import COMMANDS
 from lab.machine.paths import ROOT
@@ -138,7 +139,7 @@ def test_the_page_on_writing_ones_own_runs_as_it_stands_and_so_does_its_command(
     from statefactory.predictors import METHODS
 
     monkeypatch.setenv("LAB_RUNS", str(tmp_path))
-    monkeypatch.setattr(rules, "_rules", dict(rules._rules))
+    monkeypatch.setattr(rules, "_rules", rule_tables.registered())
     monkeypatch.delitem(METHODS, "words", raising=False)
     text = (ROOT / "docs" / "your-own.md").read_text(encoding="utf-8")
     blocks = [code for language, code in FENCED.findall(text) if language == "python"]

@@ -14,6 +14,7 @@ import cloudpickle
 import nbformat
 import pytest
 
+import rule_tables
 from lab.machine.paths import ROOT, answer_cache
 from lab.models import rules
 from lab.models.connect import connected
@@ -38,7 +39,7 @@ FILE = ROOT / f"notebooks/{NOTEBOOK}.ipynb"
 @pytest.fixture(scope="module")
 def own() -> Iterator[Any]:
     """What the cells define, as a module."""
-    before = dict(rules._rules)
+    before = rule_tables.registered()
     module = module_of(NOTEBOOK, YOURS)
     yield module
     del sys.modules[module.__name__]

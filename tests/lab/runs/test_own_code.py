@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+import rule_tables
 from asking import Asking
 from lab.models import rules
 from lab.runs.manifest import own_code
@@ -49,7 +50,7 @@ class Climbing(Experiment):
 @pytest.fixture
 def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
     """Import a text as a module of the reader's own."""
-    monkeypatch.setattr(rules, "_rules", dict(rules._rules))
+    monkeypatch.setattr(rules, "_rules", rule_tables.registered())
 
     def load(text: str, number: int) -> ModuleType:
         path = tmp_path / f"mine_{number}.py"
