@@ -29,8 +29,8 @@ FAST = ("TravelPlanner", "HotpotQA", "BlocksWorld", "WebShop", "ProcLLM.recipes"
 def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The panels of pyproject.toml, also where an older installation is."""
     monkeypatch.setenv("LAB_RUNS", str(tmp_path))
-    found = [EntryPoint(name, value, floors.PANELS.group) for name, value in DECLARED.items()]
-    monkeypatch.setattr("lab.runs.registry.entry_points", lambda group: found)
+    found = {name: EntryPoint(name, value, floors.PANELS.group) for name, value in DECLARED.items()}
+    monkeypatch.setattr(floors.PANELS, "_declared", found)
 
 
 @pytest.mark.parametrize("name", DECLARED)

@@ -34,7 +34,8 @@ def blocksworld() -> Panel:
 
 
 def textworld() -> Panel:
-    return panel(acting_worlds.TextWorld())
+    """Compiling a game takes seconds, so few are played where that is only a first look."""
+    return panel(acting_worlds.TextWorld(), synthetic=3)
 
 
 def webshop() -> Panel:
