@@ -8,7 +8,7 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -45,13 +45,16 @@ def rarely_malformed() -> Callable[[Request], Response]:
 
 
 @pytest.fixture
-def wanted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: ChatServer) -> Path:
+def wanted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: ChatServer) -> Iterator[Path]:
     """As `lab record` sets it up; the folder of the recording."""
+    of_environment = budget.of_environment
+    monkeypatch.setenv(budget.VARIABLE, "{}")  # so that what `lab record` sets is taken back
     server.behave(first_option)
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
     monkeypatch.setenv(RECORDING, "first")
     monkeypatch.setattr(collecting, "LEDGERS", [])
-    return tmp_path / "recordings" / "first"
+    yield tmp_path / "recordings" / "first"
+    of_environment.cache_clear()
 
 
 def run(folder: Path, name: str, engine: str, limit: int = 3) -> Results:
