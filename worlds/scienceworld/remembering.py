@@ -20,10 +20,10 @@ KEPT = 16  # tasks that are remembered, the latest ones; an episode takes about 
 
 @dataclass
 class Situation:
-    """A point of an episode. step: the answer that led to it. said: what was asked there. after: by the next action."""
+    """A point of an episode. step: the answer that led to it. answers: to questions, by method. after: by action."""
 
     step: Step
-    said: dict[str, Any] = field(default_factory=dict)
+    answers: dict[str, Any] = field(default_factory=dict)
     after: dict[str, Situation] = field(default_factory=dict)
 
 
@@ -72,7 +72,7 @@ class RememberingWorld(ScienceWorld):
 
     def _once(self, ask: Callable[[], T]) -> T:
         """The answer to a question about this point of the episode. Raises EpisodeOver before a reset."""
-        if self._task is None or ask.__name__ not in self._now.said:
-            self._now.said[ask.__name__] = ask()
-        answer: T = self._now.said[ask.__name__]
+        if self._task is None or ask.__name__ not in self._now.answers:
+            self._now.answers[ask.__name__] = ask()
+        answer: T = self._now.answers[ask.__name__]
         return answer
