@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from lab.machine.files import write_atomically
 from lab.machine.paths import ROOT, recordings_folder, runs_folder, shown
 from lab.machine.printing import aligned, visible
+from lab.models import budget
 from lab.models.cache import RECORDING
 from lab.models.engines import MODELS, OPENVINO, Engine, parse, split
 from lab.notebooks import expected, front_page, injected, register
@@ -21,7 +22,7 @@ from lab.notebooks.documents import FOLDER, LAST, TRIALS, NotebookError, committ
 from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.parameters import check_engines, chosen, declared, resolve
 from lab.results import stored
-from lab.runs import budget, recordings
+from lab.runs import recordings
 
 MOST_CPU = 45  # limit in CPU-seconds for a notebook's defaults on synthetic data; three times as much is OFF
 

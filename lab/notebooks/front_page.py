@@ -145,7 +145,7 @@ def size(which: str = "") -> str:
     }
     total = sum(_length(path) for package in SUITE for path in (ROOT / package).rglob("*.py"))
     counts = ", ".join(f"`{package}` {_round(lines)}" for package, lines in methods.items())
-    return f"The three methods are {_round(sum(methods.values()))} lines ({counts}) of {_round(total)}."
+    return f"The three methods are {_round(sum(methods.values()))} lines ({counts}) of about {round(total, -3):,}."
 
 
 PARTS: Mapping[str, Callable[[str], str]] = {

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from lab.machine import progress
 from lab.machine.faults import DamagedFile, Unavailable
 from lab.machine.paths import runs_folder
-from lab.models import engines
+from lab.models import budget, engines
 from lab.models.backbone import Ledger, by_operator, summed
 from lab.models.cache import RECORDING, tell_damaged
 from lab.models.connect import connected
 from lab.notebooks import injected
-from lab.runs import budget, recordings
+from lab.runs import recordings
 from lab.runs.catalogue import folder_for
 from lab.runs.execution import ACCOUNTS, Played, play_all
 from lab.runs.experiment import BadSetting, Experiment, Results, score_lines
@@ -192,13 +192,10 @@ def play_booked(setup: Experiment, record: bool, task: str) -> Played:
     """Play one episode with its own ledger, within the budget of `lab record`. Rules use no budget.
 
     record: store the answers.
-    Raises BudgetSpent before playing if no budget is left.
+    Raises BudgetSpent if no budget is left for the next call of a model.
     Raises what the episode raises, with its usage attached (`lab.runs.execution.ACCOUNTS`).
     """
-    allowed = budget.of_environment()
-    if not setup.who.kinds.isdisjoint(engines.MODELS):
-        allowed.check()
-    ledger = Ledger(connected(setup.engine), record)
+    ledger = Ledger(connected(setup.engine), record, budget.of_environment())
     if os.environ.get(RECORDING):
         LEDGERS.append((setup, ledger))
     try:
@@ -207,8 +204,6 @@ def play_booked(setup: Experiment, record: bool, task: str) -> Played:
         # Attach the usage as an attribute: wrapping the exception would hide its type.
         setattr(error, ACCOUNTS, Played(None, by_operator(ledger.calls), ledger.recorded))
         raise
-    finally:
-        allowed.book(sum(call.paid for call in ledger.calls))
     return Played(result, by_operator(ledger.calls), ledger.recorded)
 
 

@@ -18,9 +18,10 @@ from lab.machine import progress
 from lab.machine.paths import recordings_folder
 from lab.machine.printing import aligned
 from lab.machine.reading import MANIFEST, damaged, read_json, read_text, typed
+from lab.models import budget
 from lab.models.cache import RECORDING
 from lab.results.claims import STRICT
-from lab.runs import budget, recordings
+from lab.runs import recordings
 from lab.runs.collecting import WORKERS, collect, record_begun
 from lab.runs.experiment import Experiment
 from lab.runs.recordings import Recording, Sitting

@@ -12,9 +12,9 @@ from lab.machine import progress
 from lab.machine.faults import MissingData
 from lab.machine.files import canonical
 from lab.machine.printing import hint
+from lab.models import budget
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judgement, Score
-from lab.runs import budget
 from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, Experiment
 from lab.runs.manifest import Manifest, own_code
 from lab.runs.registry import STUDIES

@@ -15,11 +15,11 @@ import pytest
 from chat_server import ChatServer, answer
 from lab import sandbox
 from lab.__main__ import main
+from lab.models.budget import BudgetSpent
 from lab.models.engines import BadEngine
 from lab.models.rules import NoRule
 from lab.results import tables
 from lab.runs import recordings
-from lab.runs.budget import BudgetSpent
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting, Experiment
 from lab.runs.run import Episode

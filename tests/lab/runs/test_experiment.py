@@ -15,11 +15,12 @@ from asking import ASK, Asking, manifest, place
 from chat_server import ChatServer, Request, Response, answer, says
 from lab.machine import paths
 from lab.machine.faults import Unavailable
+from lab.models import budget
+from lab.models.budget import Budget, BudgetSpent
 from lab.models.connect import connected
 from lab.results import tables
 from lab.results.outcomes import Outcomes, Readings
-from lab.runs import budget, run
-from lab.runs.budget import Budget, BudgetSpent
+from lab.runs import run
 from lab.runs.catalogue import folder_for
 from lab.runs.collecting import collect, costs
 from lab.runs.execution import Played, play_all
@@ -276,15 +277,18 @@ def test_prompts_that_were_cut_to_the_context_are_counted(server: ChatServer) ->
     assert costs(some, lambda task: {"task": task})["cut"].tolist() == [0, 1]
 
 
-def test_calls_are_booked_and_the_next_episode_does_not_begin_beyond_them(server: ChatServer, allowed: Budget) -> None:
-    allowed.calls = 3
+def test_no_call_is_made_beyond_the_budget_and_what_was_answered_is_not_asked_again(
+    server: ChatServer, allowed: Budget
+) -> None:
+    allowed.calls = 5
     server.behave(lambda request: answer(SHELF))
     setup = Asking(engine="budget-a", count=6, questions=2)
     results = collect(setup, workers=1, show_progress=False)
-    assert allowed.made == 4, "an episode that has begun is played to its end"
-    assert list(results.episodes) == ["000", "001"] and not results.not_measured
+    assert allowed.made == server.count == 5
+    assert list(results.episodes) == ["000", "001"] and not results.not_measured, "no failure of 002"
     allowed.calls = None
     assert len(collect(setup, workers=1, show_progress=False).episodes) == 6
+    assert allowed.made == server.count == 12, "the answer of the episode begun comes from the cache"
     allowed.calls = 1
     with pytest.raises(BudgetSpent, match=r"1 model calls is spent"):
         collect(replace(setup, seed=1), workers=1, show_progress=False)  # not even a whole group

@@ -21,13 +21,14 @@ from chat_server import ChatServer, Request, Response, answer
 from lab.__main__ import main
 from lab.machine.faults import DamagedFile, Unavailable
 from lab.machine.paths import recordings_folder
+from lab.models import budget
 from lab.models.backbone import MalformedAnswer
+from lab.models.budget import Budget, BudgetSpent
 from lab.models.cache import RECORDING, AnswerCache
 from lab.models.connect import _connected, connected
 from lab.models.replay import MissingRun
 from lab.notebooks import register
-from lab.runs import budget, collecting, planned, recordings
-from lab.runs.budget import Budget, BudgetSpent
+from lab.runs import collecting, planned, recordings
 from lab.runs.collecting import collect
 from lab.runs.study_results import Results
 from sdp.adapters.travelplanner.prompts import SELECT
@@ -137,7 +138,7 @@ def test_outside_of_lab_record_nothing_is_written(tmp_path: Path, monkeypatch: p
 def test_an_unfinished_recording_goes_on_in_another_clone_and_asks_nothing_twice(
     wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ChatServer
 ) -> None:
-    allow(monkeypatch, Budget(calls=1))
+    allow(monkeypatch, Budget(calls=30))
     server.behave(rarely_malformed())
     run(tmp_path, "here", "model-h").record()
     assert {path.name for path in wanted.iterdir()} == {"manifest.json", "answers.jsonl.gz"}
@@ -175,7 +176,7 @@ def test_the_answers_of_an_unfinished_episode_are_recorded_and_not_asked_for_aga
             over.wait(60)
         return answer({"choice": 1})
 
-    allow(monkeypatch, Budget(calls=1))
+    allow(monkeypatch, Budget(calls=30))
     server.behave(first_ends_while_second_waits)
     trial = STUDY.trial(engine="model-u", conditions=["SDP"], data="synthetic", limit=3)
     played = collect(trial, workers=2, run=str(tmp_path / "here"), show_progress=False)
@@ -199,7 +200,7 @@ def test_the_answers_of_an_unfinished_episode_are_recorded_and_not_asked_for_aga
 def test_another_run_reuses_what_was_recorded_and_asks_for_the_rest_alone(
     wanted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ChatServer
 ) -> None:
-    allow(monkeypatch, Budget(calls=1))
+    allow(monkeypatch, Budget(calls=30))
     run(tmp_path, "one", "model-r").record()
     allow(monkeypatch, Budget())
     monkeypatch.setenv("LAB_CACHE", str(tmp_path / "another.sqlite"))
@@ -231,7 +232,7 @@ def test_a_planned_row_is_recorded_in_sittings_and_its_claims_wait_for_the_last(
     (wanted.parent / planned.PLAN).write_text(PLANNED)
     assert planned.pending() == {"some-claim": "recording first: planned"}
     states = []
-    for calls in (1, 1, 0):
+    for calls in (30, 30, 0):
         budget.of_environment.cache_clear()  # of a process, and each sitting has its own
         assert main(["record", "first", *(["--calls", str(calls)] if calls else [])]) == 0
         states.append(planned.plan()["first"].state)
@@ -266,7 +267,7 @@ def test_a_row_with_a_matched_placebo_loses_no_answer_of_the_baseline_that_is_pl
         monkeypatch.setattr(collecting, "LEDGERS", [])
         _connected.cache_clear()
         budget.of_environment.cache_clear()
-        planned.record(planned.plan()["first"], calls=1)
+        planned.record(planned.plan()["first"], calls=30)
         states.append(planned.plan()["first"].state)
         asked += [request.text for request in server.requests]
         server.requests.clear()

@@ -1,4 +1,4 @@
-"""Budget of a recording in model calls and minutes, set by `python -m lab record` and checked before each episode."""
+"""Budget of a recording in model calls and minutes, set by `python -m lab record` and checked before each call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VARIABLE = "LAB_BUDGET"  # JSON: calls, minutes
 
 
 class BudgetSpent(Unavailable):
-    """The budget of calls or minutes is spent. Finished episodes are in the run folder, from which the run resumes."""
+    """The budget of calls or minutes is spent. The run folder has the finished episodes, the cache all answers."""
 
 
 @dataclass
@@ -30,15 +30,15 @@ class Budget:
     started: float = field(default_factory=time.monotonic)
 
     def check(self) -> None:
-        """Raises BudgetSpent if no further episode may start."""
+        """Raises BudgetSpent if no further call may start."""
         if self.calls is not None and self.made >= self.calls:
             raise BudgetSpent(f"the budget of {self.calls} model calls is spent ({self.made} were made)")
         if self.minutes is not None and time.monotonic() - self.started >= 60 * self.minutes:
             raise BudgetSpent(f"the budget of {self.minutes:g} minutes is spent")
 
-    def book(self, calls: int) -> None:
-        """Count paid calls; cache hits are free."""
-        self.made += calls
+    def book(self) -> None:
+        """Count a paid call; cache hits are free."""
+        self.made += 1
 
 
 @cache
