@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import fields, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -14,9 +13,8 @@ from lab.machine.paths import ROOT
 from lab.results.floors import CEILING, COLUMNS, FLOOR, draw, ends, headroom, of_models
 from lab.results.stored import METHOD, Scores, Side, Stored
 from lab.runs import floors
-from lab.runs.experiment import BadSetting, score_lines
+from lab.runs.experiment import BadSetting
 from lab.runs.floors import DO_NOTHING, FIRST, LAST, RANDOM, Panel
-from sdp.experiments import audit
 
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"][
     floors.PANELS.group
@@ -136,17 +134,3 @@ def test_headroom_of_a_distance_is_below_the_least_floor_and_an_expert_alone_cov
     (ours,) = of_models(stored).to_dict("records")
     assert (ours["best floor"], ours["floor agent"], ours["floor on"]) == (50, "monotonic", "other tasks")
     assert ours["headroom"] == pytest.approx((0.3 - 0.5) / (0.05 - 0.5))
-
-
-def test_scores_that_give_away_a_label_are_not_stored() -> None:
-    played = floors.play("ProcLLM.recipes", "synthetic", limit=2)[DO_NOTHING]
-    assert len(score_lines(played)) == 2
-
-    class Private(type(played.setup)):  # type: ignore[misc]
-        private = True
-
-    hidden = replace(
-        played, setup=Private(**{each.name: getattr(played.setup, each.name) for each in fields(played.setup)})
-    )
-    assert score_lines(hidden).empty
-    assert audit.Setup.private

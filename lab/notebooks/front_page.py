@@ -62,9 +62,8 @@ def found(which: str) -> str:
 
 
 def small(which: str) -> str:
-    """The results of a small model, a numbered sentence per line."""
-    lines = small_model.sentences(register.committed())
-    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
+    """The leading claims on small models, a sentence per line; `found` counts them."""
+    return "\n".join(f"- {line}" for line in small_model.sentences(register.committed())[1:])
 
 
 def tiles(which: str) -> str:
@@ -145,7 +144,10 @@ def size(which: str = "") -> str:
     }
     total = sum(_length(path) for package in SUITE for path in (ROOT / package).rglob("*.py"))
     counts = ", ".join(f"`{package}` {_round(lines)}" for package, lines in methods.items())
-    return f"The three methods are {_round(sum(methods.values()))} lines ({counts}) of about {round(total, -3):,}."
+    return (
+        f"The three methods are {_round(sum(methods.values()))} lines ({counts}) of about {round(total, -3):,}; "
+        "the rest is worlds, benchmarks, stand-ins, experiments, plots and `lab`."
+    )
 
 
 PARTS: Mapping[str, Callable[[str], str]] = {

@@ -1,6 +1,6 @@
-"""Results of small models: the planned recordings (lab/runs/planned.py) with their claims, costs and replays.
+"""Results of recorded models, which are small: the claims on them, the recordings with their costs, and replays.
 
-All words and numbers come from the register and from recordings; unfinished rows are listed as such.
+All words and numbers come from the register, from the plan of recordings (lab/runs/planned.py) and from recordings.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from lab.machine import progress
 from lab.machine.faults import MissingData
 from lab.machine.paths import recordings_folder
 from lab.machine.reading import read_table
-from lab.notebooks import register, scoreboard
+from lab.notebooks import scoreboard
 from lab.notebooks.register import PaperFindings
-from lab.results.claims import BY_NULL, BY_PLACEBO, NOT_RUN, Finding, count
+from lab.results.claims import BY_NULL, BY_PLACEBO, Finding, count
 from lab.results.exports import EMPTY
+from lab.results.plots import FEW
 from lab.results.statistics import Interval, smallest_difference
 from lab.results.verdicts import AGREES, OPPOSES, TOO_SMALL, signed
 from lab.runs import planned, recordings
 from lab.runs.collecting import collect
 from lab.runs.experiment import BadSetting
 from lab.runs.planned import Planned
+from lab.runs.recordings import Recording
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,76 +33,78 @@ if TYPE_CHECKING:
 LEADING = 4  # sentences on single claims, after the one that counts all claims
 
 
-def findings(judged: Sequence[PaperFindings]) -> list[Finding]:
-    """The findings of the planned rows' claims, in the rows' order, without repeats."""
-    by_id = {finding.claim.id: finding for finding in scoreboard.findings(judged)}
-    ids = dict.fromkeys(claim for row in planned.plan().values() for claim in row.claims)
-    return [by_id[name] for name in ids]
+def run(judged: Sequence[PaperFindings]) -> list[Finding]:
+    """The findings of all claims that a recorded model answered."""
+    return [finding for finding in scoreboard.findings(judged) if finding.on_a_model]
+
+
+def leading(judged: Sequence[PaperFindings]) -> list[Finding]:
+    """Of each table or figure the claim with most tasks, those with most first; without claims on fewer than FEW."""
+    by_item: dict[tuple[str, str], Finding] = {}
+    for paper in judged:
+        for finding in sorted(run([paper]), key=lambda finding: -finding.n):
+            by_item.setdefault((paper.paper.paper, finding.claim.item), finding)
+    return sorted((finding for finding in by_item.values() if finding.n >= FEW), key=lambda finding: -finding.n)
 
 
 def sentences(judged: Sequence[PaperFindings]) -> list[str]:
-    """The main results: counts of the planned claims' verdicts, then the primary claims of rows that were run."""
-    every = findings(judged)
-    tally = count(every)
-    run = len(every) - tally[NOT_RUN]
-    model = scoreboard.largest({finding.model for finding in every if finding.on_a_model})
+    """The main results: the verdicts on all claims that were run, counted, then the leading claims."""
+    every, answered = [f for f in scoreboard.findings(judged) if f.claim.contrast], run(judged)
+    tally, model = count(answered), scoreboard.largest({finding.model for finding in answered})
     first = (
-        f"Of {len(every)} planned claims on a small model, {run} were run ({model}): {tally[AGREES]} agree with the "
-        f"papers and beat placebo and null model, {tally[OPPOSES]} oppose them, {tally[BY_PLACEBO] + tally[BY_NULL]} "
-        f"are matched by a placebo or null model, and for {tally[TOO_SMALL]} n is too small."
+        f"Of {len(every)} claims on small models, {len(answered)} were run (the largest model is {model}). Confirmed, "
+        f"beyond placebo and null model: {tally[AGREES]}. Contradicted: {tally[OPPOSES]}. Matched by a placebo or null "
+        f"model: {tally[BY_PLACEBO] + tally[BY_NULL]}. With too few tasks: {tally[TOO_SMALL]}."
     )
-    by_id = {finding.claim.id: finding for finding in every}
-    primary = dict.fromkeys(row.claims[0] for row in planned.plan().values() if row.claims)
-    answered = [by_id[name] for name in primary if by_id[name].on_a_model]
-    return [first, *(scoreboard.sentence(finding) for finding in answered[:LEADING])]
+    return [first, *map(_sentence, leading(judged)[:LEADING])]
 
 
-def comparisons(judged: Sequence[PaperFindings]) -> pd.DataFrame:
-    """A row per planned claim: the paired difference, those of placebo and strongest null model, and the verdict.
+def _sentence(finding: Finding) -> str:
+    """A claim as text: verdict, sentence, difference with n and model, and that of the strongest null model."""
+    null = f"; the null model `{finding.null[0]}` instead: {finding.null[1].value:+.1f}" if finding.null else ""
+    return f"**{finding.verdict.word}**: {finding.claim.says}: {scoreboard.here_text(finding)}{null}."
 
-    smallest: the minimum detectable difference for this n, from the width of the interval.
+
+def comparisons(findings: Sequence[Finding]) -> pd.DataFrame:
+    """A row per claim: the paired difference, those of placebo and strongest null model, and the verdict.
+
+    smallest: the minimum detectable difference for this n, from the width of the interval, if it has one.
     """
     import pandas as pd
 
     return pd.DataFrame(
         {
             "claim": finding.claim.says,
-            "difference [95 %], n": _difference(finding),
+            "difference [95 %], n": f"{signed(finding.here)}, {finding.n}",
             "placebo instead": signed(finding.placebo) if finding.placebo else EMPTY,
             "null model instead": f"{signed(finding.null[1])} ({finding.null[0]})" if finding.null else EMPTY,
-            "smallest": _smallest(finding),
+            "smallest": f"{smallest:.2g}" if (smallest := smallest_difference(finding.here)) > 0 else EMPTY,
             "verdict": finding.verdict.word,
         }
-        for finding in findings(judged)
+        for finding in findings
+        if isinstance(finding.here, Interval)
     )
 
 
-def _difference(finding: Finding) -> str:
-    if not isinstance(finding.here, Interval):
-        return finding.verdict.detail
-    return f"{signed(finding.here)}, {finding.n}"
-
-
-def _smallest(finding: Finding) -> str:
-    return f"{smallest_difference(finding.here):.2g}" if isinstance(finding.here, Interval) else EMPTY
-
-
 def costs() -> pd.DataFrame:
-    """Rows of planned recordings: state, hours, episodes, calls, tokens; malformed and truncated answers in percent."""
+    """Recordings of answers to prompts, then the planned ones: state, hours, calls, tokens, and what was unreadable."""
     import pandas as pd
 
-    return pd.DataFrame([_cost(row) for row in planned.plan().values()])
+    plan = planned.plan()
+    made = {name: recording for name, recording in recordings.manifests().items() if recording.prompts}
+    rows = [_cost(name, recording, plan.get(name)) for name, recording in made.items()]
+    rows += [{"recording": row.name, "state": row.state, "planned hours": row.hours} for row in plan.values()
+             if row.name not in made]  # fmt: skip
+    return pd.DataFrame(rows)
 
 
-def _cost(row: Planned) -> dict[str, Any]:
-    recording = row.recording
-    line: dict[str, Any] = {"recording": row.name, "state": row.state, "planned hours": row.hours}
-    if recording is None:
-        return line
-    line |= {"hours": round(recording.hours, 1), "sittings": len(recording.sittings)}
+def _cost(name: str, recording: Recording, row: Planned | None) -> dict[str, Any]:
+    line: dict[str, Any] = {"recording": name, "state": row.state if row else "whole"}
+    line |= {"planned hours": row.hours} if row else {}
+    line |= {"hours": round(recording.hours, 1)} if recording.sittings else {}
     if not recording.whole:
         return line
-    used = recordings.read_usage(row.name, recording)
+    used = recordings.read_usage(name, recording)
     calls = int(used["calls"].sum())
     malformed = used["paths"].str.extract(r"malformed (\d+)")[0].astype(float).sum()
     return line | {
@@ -108,8 +112,32 @@ def _cost(row: Planned) -> dict[str, Any]:
         "calls": calls,
         "tokens": int(used["tokens in"].sum() + used["tokens out"].sum()),
         "malformed, %": 100 * malformed / calls,
-        "cut, %": 100 * used["truncated"].sum() / calls if "truncated" in used else 0.0,
+        "cut, %": 100 * used["truncated"].sum() / calls if "truncated" in used else None,
     }
+
+
+def next_hours(hours: float = 4.0) -> pd.DataFrame:
+    """What the next hours of recording settle: rows that fit into them, those begun first, else in the plan's order.
+
+    left: planned hours for the tasks that a row lacks. settles: claims that need no row beyond these.
+    """
+    import pandas as pd
+
+    pending = [row for row in planned.plan().values() if row.state not in ("whole", "void")]
+    chosen: list[tuple[Planned, float]] = []
+    for row in sorted(pending, key=lambda row: row.recording is None):
+        done = len(row.recording.tasks) / row.recording.planned if row.recording else 0.0
+        left = row.hours * (1 - done)
+        if sum(each for _, each in chosen) + left > hours:
+            break
+        chosen.append((row, left))
+    later = {claim for row in pending if row not in [row for row, _ in chosen] for claim in row.claims}
+    rows = [
+        {"recording": row.name, "state": row.state, "left": left,
+         "settles": ", ".join(claim for claim in row.claims if claim not in later) or EMPTY}
+        for row, left in chosen
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["recording", "state", "left", "settles"])
 
 
 class Played(NamedTuple):
@@ -120,24 +148,21 @@ class Played(NamedTuple):
     same: bool
 
 
-def play(
-    engine: str = "", names: Sequence[str] = (), data: str = "official", limit: int = 0, workers: int = 0
-) -> list[Played]:
+def play(engine: str = "", names: Sequence[str] = (), data: str = "", limit: int = 0, workers: int = 0) -> list[Played]:
     """Play rows of the plan: replay their recordings, or play them with another engine.
 
-    names: of rows, by default all. limit: tasks, 0 for the planned number. Rows without a finished recording, or whose
-    data is missing, are left out with a message. Raises BadSetting for an unknown row.
+    names: of rows, by default all whole ones. data, limit: "" and 0 as planned. Rows without a finished recording, or
+    whose data is missing, are left out with a message. Raises BadSetting for an unknown row.
     """
     rows = planned.plan()
     if unknown := [name for name in names if name not in rows]:
         raise BadSetting(f"No planned recording {unknown[0]!r}; choose from {', '.join(rows)}")
     played = []
-    for row in (rows[name] for name in names or rows):
+    for row in [rows[name] for name in names] or [row for row in rows.values() if row.state == "whole"]:
         if not engine and row.state != "whole":
             progress.say(f"{row.name}: {row.state}")
             continue
-        chosen = row if engine else row.answered_by(f"replay:{row.name}")
-        chosen = replace(chosen, engine=engine or chosen.engine, data=data, limit=limit or row.limit)
+        chosen = replace(row, engine=engine or f"replay:{row.name}", data=data or row.data, limit=limit or row.limit)
         try:
             results: Any = collect(chosen.experiment(), workers or row.workers)
         except (MissingData, BadSetting) as error:
@@ -148,18 +173,31 @@ def play(
 
 
 def _same(name: str, results: Any) -> bool:
-    """Whether a replay gives the recorded task scores; True if single tasks have no scores."""
+    """Whether a replay gives the recorded task scores."""
     from lab.runs.experiment import score_lines
 
     now = score_lines(results)
-    if not len(now):
-        return True
     then = read_table(recordings_folder() / name / recordings.SCORES, (*now.columns,), ("value",))
     keys = ["benchmark", "condition", "task"]
     tables = [frame.sort_values(keys)[[*keys, "value"]].reset_index(drop=True) for frame in (then, now)]
     return bool(tables[0].equals(tables[1]))
 
 
-def forest() -> Figure:
-    """A forest plot (`scoreboard.forest`) of the planned claims that were run."""
-    return scoreboard.forest([finding for finding in findings(register.committed()) if finding.on_a_model])
+def table(played: Sequence[Played]) -> pd.DataFrame:
+    """A row per played row of the plan and headline of it. same scores: whether a replay gives what was recorded."""
+    import pandas as pd
+
+    from lab.results.outcomes import headlines
+
+    rows = []
+    for row, results, same in played:
+        setup = results.setup
+        for line in headlines(setup.scores(results.episodes), setup.headline or setup.metric):
+            rows.append({"recording": row.name, "answered by": results.backbone, "result": str(line), "n": line.n,
+                         "same scores": same})  # fmt: skip
+    return pd.DataFrame(rows, columns=["recording", "answered by", "result", "n", "same scores"])
+
+
+def forest(judged: Sequence[PaperFindings]) -> Figure:
+    """A forest plot (`scoreboard.forest`) of the claims that were run on at least FEW tasks."""
+    return scoreboard.forest([finding for finding in run(judged) if finding.n >= FEW])

@@ -66,7 +66,6 @@ class Experiment(ABC):
     headline: ClassVar[str] = ""  # name of the values in `scores`, if they are no scores of single episodes
     benchmark: ClassVar[str] = ""  # benchmark of the scores, if `Score.part` does not name it
     informed: ClassVar[bool] = False  # rules use knowledge that no agent has here, so their results are simulated
-    private: ClassVar[bool] = False  # a task's score would reveal an unlicensed label: only means are stored
 
     @abstractmethod
     def tasks(self) -> Sequence[str]:
@@ -293,7 +292,7 @@ class Results(Generic[S]):
 
 
 def score_lines(results: Results[Any], benchmark: str = "", condition: str = "", role: str = METHOD) -> pd.DataFrame:
-    """The per-task scores of a run, sorted, with the columns of `lab.results.stored.COLUMNS`; empty if it is private.
+    """The per-task scores of a run, sorted, with the columns of `lab.results.stored.COLUMNS`.
 
     benchmark, condition: replace the names that the experiment gives (`Experiment.side`).
     """
@@ -304,7 +303,7 @@ def score_lines(results: Results[Any], benchmark: str = "", condition: str = "",
     columns = {"metric": setup.headline or setup.metric, "role": role, "engine": results.backbone}
     columns |= {"evidence": results.evidence, "run": run}
     rows = []
-    for score in [] if setup.private else setup.scores(results.episodes):
+    for score in setup.scores(results.episodes):
         own_benchmark, own_condition = setup.side(score)
         sides = {"benchmark": benchmark or own_benchmark, "condition": condition or own_condition}
         sides["data"] = setup.data_of(own_benchmark)

@@ -1,7 +1,8 @@
 """Validate against people: our Validate prompts, and published judges, on steps that people labelled.
 
 There are two errors: certifying a wrong step, and rejecting a right one. Steps of one question are not independent
-(five trajectories each), so every interval resamples the 50 questions.
+(five trajectories each), so every interval and test is over the 50 questions. A verdict may know no more than the kind
+of a step, so null models that certify by kind alone are played, too.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 from lab.models import judges
 from lab.models.backbone import Ledger
-from lab.models.judges import Errors
 from lab.results import tables
-from lab.results.outcomes import Judgement
+from lab.results.outcomes import Judgement, Score
 from lab.results.statistics import cluster_bootstrap, cluster_contrast
 from lab.runs import collecting, experiment, recordings
 from lab.runs.experiment import BadSetting, Experiment, spread
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VALIDATE = "Validate (A.5, A.6)"
+SEARCH, ANSWER, OTHER = "search", "answer", "neither"  # kinds of steps
 SLICE = "AgentProcessBench's labels (arXiv 2603.14465), HotpotQA slice"
 LABELLED = "official"  # the data of all labels; synthetic steps have none
 RESAMPLES = 2_000
@@ -75,7 +76,7 @@ class Setup(Experiment):
     benchmark: ClassVar[str] = "AgentProcessBench"
     packages: ClassVar[tuple[str, ...]] = ("lab", "worlds", "sdp")
     metric: ClassVar[str] = "agreement with people"
-    private: ClassVar[bool] = True
+    headline: ClassVar[str] = "informedness"
 
     @property
     def results(self) -> type[Results]:
@@ -116,6 +117,31 @@ class Setup(Experiment):
             return super().judged(episode)
         return Judgement(float(episode.result["certified"] == (label == RIGHT)))
 
+    def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
+        """The informedness by question, so that no single label can be told from it."""
+        labels, questions = labels_of(episodes), agentprocessbench.steps()
+        steps: dict[str, list[str]] = {}
+        for step in labels:
+            steps.setdefault(questions[step].task, []).append(step)
+        return [Score(task, value, episodes=tuple(steps[task])) for task, value in by_question(labels).items()]
+
+    def side(self, score: Score) -> tuple[str, str]:
+        return self.benchmark, VALIDATE
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByKind(Setup):
+    """A null model, which certifies all steps of one kind and no others, whatever they say."""
+
+    certified: str = SEARCH
+
+    def operators(self) -> tuple[str, ...]:
+        return ()
+
+    def play(self, task: str, ledger: Ledger) -> dict[str, bool]:
+        """The verdict on a step."""
+        return {"certified": kind_of(agentprocessbench.steps()[task]) == self.certified}
+
 
 class Results(experiment.Results[Setup]):
     """The verdicts of a run."""
@@ -123,20 +149,19 @@ class Results(experiment.Results[Setup]):
     @property
     def labels(self) -> dict[str, int | None]:
         """Step id -> RIGHT if Validate certified it, WRONG if it did not; None if its answer was malformed."""
-        return {
-            step: None if episode.failed else RIGHT if episode.result["certified"] else WRONG
-            for step, episode in self.episodes.items()
-        }
+        return labels_of(self.episodes)
 
     def record(self, sitting: recordings.Sitting | None = None) -> None:
         """Save the run as a recording, if `python -m lab record` plays it: hashes and verdicts without texts."""
         collecting.record(self, frame(self), collecting.costs(self), sitting)
 
 
-def rates(results: Results, reading: Reading = OF_SDP) -> Errors:
-    """The two error rates of the audited Validate, as shares."""
-    steps = counted(results.labels, reading)
-    return Errors(float(steps.certified[steps.wrong].mean()), float(steps.rejected[steps.right].mean()))
+def labels_of(episodes: Mapping[str, Episode]) -> dict[str, int | None]:
+    """The verdicts of played steps, as `Results.labels`."""
+    return {
+        step: None if episode.failed else RIGHT if episode.result["certified"] else WRONG
+        for step, episode in episodes.items()
+    }
 
 
 class Counted(NamedTuple):
@@ -160,6 +185,30 @@ def counted(labels: Labels, reading: Reading = PUBLISHED) -> Counted:
     judge = np.array([verdicts[label] for label in labels.values()])
     tasks = [step.task for step in steps]
     return Counted(tasks, people == RIGHT, people == WRONG, judge == RIGHT, judge == WRONG)
+
+
+def by_question(labels: Labels, reading: Reading = PUBLISHED) -> dict[str, float]:
+    """Question -> its value of informedness, whose mean over Q questions is the judge's informedness J, as a share.
+
+    With v = 1 for a certified step, its value is J + Q (Σ_right (v - mean_right v) / N_right - Σ_wrong (v - mean_wrong
+    v) / N_wrong), the sums over its own steps. This linearises the difference of two ratios: resampling these values
+    agrees to first order with resampling questions, as `rows` does. A constant judge has 0 everywhere. Empty without a
+    right or without a wrong step.
+    """
+    import numpy as np
+
+    steps = counted(labels, reading)
+    if not (steps.right.any() and steps.wrong.any()):
+        return {}
+    questions = {task: index for index, task in enumerate(dict.fromkeys(steps.task))}
+    member = [questions[task] for task in steps.task]
+    informedness, influence = 0.0, np.zeros(len(questions))
+    for sign, among in ((1, steps.right), (-1, steps.wrong)):
+        share = float(steps.certified[among].mean())
+        informedness += sign * share
+        influence += sign * np.bincount(member, among * (steps.certified - share)) / among.sum()
+    values = informedness + len(questions) * influence
+    return dict(zip(questions, values.tolist(), strict=True))
 
 
 def rows(method: str, backbone: str, labels: Labels, reading: Reading = PUBLISHED, **fields: Any) -> list[tables.Row]:
@@ -263,7 +312,7 @@ def by_kind(results: Results, reading: Reading = PUBLISHED) -> pd.DataFrame:
 
 def kind_of(step: Step) -> str:
     """The kind of a step, as `sdp.adapters.multihop.labelled` reads it."""
-    return "answer" if step.answer is not None else "search" if step.queries else "neither"
+    return ANSWER if step.answer is not None else SEARCH if step.queries else OTHER
 
 
 def errors_of(rows: pd.DataFrame) -> dict[str, judges.Errors]:

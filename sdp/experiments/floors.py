@@ -57,8 +57,9 @@ def scienceworld() -> Panel:
 
 
 def agentprocessbench() -> Panel:
-    """Validate on labelled steps: always certify, never certify, and a coin."""
+    """Validate on labelled steps: constant verdicts, a coin, and the kind of the step alone."""
     names = {"always certify": FIRST, "never certify": LAST, RANDOM: RANDOM}
+    agents = {name: audit.Setup(engine=engine) for name, engine in names.items()}
     acts = f"steps are judged, and nobody acts; {FIRST} always certifies"
     lacks = {DO_NOTHING: acts, CONSTANT: acts}
-    return Panel({name: audit.Setup(engine=engine) for name, engine in names.items()}, "", top=1.0, lacks=lacks)
+    return Panel(agents | {"certify searches": audit.ByKind()}, "", top=1.0, lacks=lacks)

@@ -26,7 +26,6 @@ from lab.models.judges import Errors
 from lab.results import plots
 from lab.runs.study import Metric, Study, register
 from lab.runs.study_results import Results
-from sdp.experiments import audit
 from sdp.studies import table5
 from sdp.studies.conditions import SDP, WITHOUT_VALIDATE
 from sdp.studies.sweeps import erring, swept
@@ -110,14 +109,14 @@ def gaps(surface: pd.DataFrame, engine: str, errors: Mapping[str, Errors], **opt
 NOISE = ("rules@0.6", "rules@0.8")  # errors of the other operators, which no audit measures
 
 
-def beside(audited: audit.Results, *recorded: Results, limit: int = 0, workers: int = 0) -> pd.DataFrame:
+def beside(audited: Errors, *recorded: Results, limit: int = 0, workers: int = 0) -> pd.DataFrame:
     """SDP without Validate minus SDP: as Validate's audited error rates predict it, and as it was recorded.
 
-    audited: the audit of one model. A simulated Validate has its error rates, on synthetic questions, under each of
-    NOISE. recorded: runs of the same model with both conditions. Returns the columns of `Results.compare`. The
+    audited: the rates of one model (`audit.errors_of`). A simulated Validate has them, on synthetic questions, under
+    each of NOISE. recorded: runs of the same model with both conditions. Returns the columns of `Results.compare`. The
     simulation does not know the errors of the model's other operators: compare sign and order of magnitude.
     """
-    engines = [erring(noise, audit.rates(audited)) for noise in NOISE]
+    engines = [erring(noise, audited) for noise in NOISE]
     parts: dict[str, Any] = {"benchmarks": DATASETS, "conditions": (SDP.name, WITHOUT_VALIDATE.name)}
     simulated = (
         table5.STUDY.run(engine=engine, data="synthetic", limit=limit, workers=workers, **parts) for engine in engines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from lab.machine import datasets
 from lab.models.cache import RECORDING
 from lab.models.judges import Errors, published
 from lab.runs.collecting import collect
-from lab.runs.experiment import BadSetting
+from lab.runs.experiment import BadSetting, score_lines
 from sdp.adapters.multihop import labelled
 from sdp.adapters.multihop.prompts import CONSISTENT, VERIFY
 from sdp.experiments import audit
@@ -135,6 +136,35 @@ def test_informedness_is_what_the_two_errors_leave(said: list[int]) -> None:
     labels = dict(zip(steps(), said, strict=True))
     found = values(pd.DataFrame(audit.rows("judge", "drawn", labels, evidence="simulated", source="a draw")))
     assert found[INFORMED] == pytest.approx(100 - found[CERTIFY] - found[REJECT])
+    assert 100 * np.mean([*audit.by_question(labels).values()]) == pytest.approx(found[INFORMED])
+
+
+def test_a_question_counts_by_what_leaving_it_out_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn, first = random.Random(3), next(iter(steps().values()))
+    many = {
+        f"{task}/{number}": replace(first, task=str(task), label=drawn.choice([RIGHT, RIGHT, WRONG]))
+        for task in range(80) for number in range(drawn.randint(6, 18))
+    }  # fmt: skip
+    monkeypatch.setattr(audit.agentprocessbench, "steps", lambda: many)
+    said = {name: step.label if drawn.random() < 0.7 else RIGHT for name, step in many.items()}
+    by_question = audit.by_question(said)
+    whole = np.mean([*by_question.values()])
+    for task in ("0", "41"):
+        rest = audit.by_question({name: label for name, label in said.items() if many[name].task != task})
+        change = whole - np.mean([*rest.values()])
+        assert change == pytest.approx((by_question[task] - whole) / 79, rel=0.1)
+
+
+def test_null_models_of_the_audit_know_the_kind_of_a_step_at_most() -> None:
+    constant = [collect(Setup(engine=engine), show_progress=False).scores for engine in ("first", "last")]
+    assert [{*scores.values()} for scores in constant] == [{0.0}, {0.0}] and len(constant[0]) == 4
+    searches = collect(audit.ByKind(), show_progress=False)
+    assert {step for step, label in searches.labels.items() if label == RIGHT} == {
+        name for name, step in steps().items() if audit.kind_of(step) == audit.SEARCH
+    }
+    (benchmark,), (condition,) = (score_lines(searches)[column].unique() for column in ("benchmark", "condition"))
+    assert (benchmark, condition) == ("AgentProcessBench", audit.VALIDATE)
+    assert audit.by_question({name: RIGHT for name, step in steps().items() if step.label == RIGHT}) == {}
 
 
 def test_judges_that_say_the_same_agree_wholly() -> None:
@@ -166,10 +196,7 @@ def test_the_surface_falls_from_a_perfect_validate_and_holds_its_points() -> Non
 
 @pytest.mark.slow
 def test_what_audited_rates_predict_stands_beside_what_happened() -> None:
-    audited = collect(Setup(), show_progress=False)
-    certify, reject = audit.rates(audited, audit.PUBLISHED)
-    made = values(audit.frame(audited))
-    assert (100 * certify, 100 * reject) == (pytest.approx(made[CERTIFY]), pytest.approx(made[REJECT]))
+    (audited,) = audit.errors_of(audit.frame(collect(Setup(), show_progress=False))).values()
     conditions = ("SDP", "SDP without Validate")
     happened = table5.STUDY.run(
         engine="rules", data="synthetic", limit=2, benchmarks=("MuSiQue",), conditions=conditions

@@ -1,0 +1,79 @@
+"""What is said about recorded models: which claims lead, what is planned, and that a replay gives what was recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chat_server import ChatServer, answer
+from lab.models.cache import RECORDING
+from lab.notebooks import register, small_model
+from lab.results.plots import FEW
+from lab.runs import collecting, planned
+from lab.runs.experiment import BadSetting
+
+PLAN = """
+- {name: begun, tier: 1, study: sdp-table2, engine: model-s, conditions: [SDP], limit: 2, data: synthetic, workers: 1,
+   hours: 2, claims: [a, b]}
+- {name: small, tier: 1, study: sdp-table2, engine: model-t, conditions: [SDP], limit: 2, data: synthetic, hours: 1,
+   claims: [b, c]}
+- {name: large, tier: 2, study: sdp-table2, engine: model-u, conditions: [SDP], limit: 2, data: synthetic, hours: 9,
+   claims: [c, d]}
+"""
+
+
+@pytest.fixture
+def recordings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: ChatServer) -> Path:
+    server.behave(lambda request: answer({"choice": 1}))
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    (folder / planned.PLAN).write_text(PLAN)
+    monkeypatch.setenv("LAB_RECORDINGS", str(folder))
+    monkeypatch.setenv(RECORDING, "begun")
+    monkeypatch.setattr(collecting, "LEDGERS", [])
+    return folder
+
+
+def test_of_each_item_the_claim_with_most_tasks_leads() -> None:
+    judged = register.committed()
+    leading, every = small_model.leading(judged), small_model.run(judged)
+    assert [finding.n for finding in leading] == sorted((finding.n for finding in leading), reverse=True)
+    items = [(finding.claim.notebook, finding.claim.item) for finding in leading]
+    assert len(items) == len({*items})
+    most = dict(zip(items, (finding.n for finding in leading), strict=True))
+    assert all(finding.n <= most.get((finding.claim.notebook, finding.claim.item), FEW) for finding in every)
+    first, *others = small_model.sentences(judged)
+    assert f"{len(every)} were run" in first and len(others) == min(len(leading), small_model.LEADING)
+    assert all(finding.claim.says in line for finding, line in zip(leading, others, strict=False))
+    assert small_model.comparisons(every)["claim"].tolist() == [finding.claim.says for finding in every]
+
+
+def test_the_next_hours_settle_what_needs_no_later_row(recordings: Path) -> None:
+    assert small_model.next_hours(3.0)["settles"].tolist() == ["a, b", "b"], "c waits for the large row"
+    assert small_model.next_hours(2.0)["settles"].tolist() == ["a"], "b waits for the small row"
+    assert small_model.next_hours(1.0).empty and len(small_model.next_hours(12.0)) == 3
+
+
+def test_a_whole_row_is_replayed_and_a_changed_score_is_seen(recordings: Path) -> None:
+    planned.record(planned.plan()["begun"])
+    costs = small_model.costs().set_index("recording")
+    assert costs["state"].to_dict() == {"begun": "whole", "small": "planned", "large": "planned"}
+    assert costs.loc["begun", "calls"] > 0 and costs.loc["begun", "planned hours"] == 2
+    (played,) = small_model.play()
+    assert played.same and played.row.name == "begun"
+    (line,) = small_model.table([played]).to_dict("records")
+    assert (line["n"], line["same scores"]) == (2, True) and line["result"].startswith("final pass")
+    path = recordings / "begun" / "scores.csv"
+    *others, last = path.read_text().splitlines()
+    path.write_text("\n".join([*others, f"{last.rpartition(',')[0]},0.5"]) + "\n")
+    assert not small_model.play()[0].same
+
+
+def test_rows_are_played_by_another_engine(recordings: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (played,) = small_model.play("rules", ["small"], limit=1)
+    assert (played.results.backbone, len(played.results.episodes), played.same) == ("rules", 1, True)
+    assert small_model.play(names=["small"]) == [] and "small: planned" in capsys.readouterr().err
+    assert small_model.play("rules") == [], "no row is whole"
+    with pytest.raises(BadSetting, match="No planned recording 'smal'; choose from begun, small, large"):
+        small_model.play("rules", ["smal"])
