@@ -62,7 +62,7 @@ def sentences(judged: Sequence[PaperFindings]) -> list[str]:
 def _sentence(finding: Finding) -> str:
     """A claim as text: verdict, sentence, difference with n and model, and that of the strongest null model."""
     null = f"; the null model `{finding.null[0]}` instead: {finding.null[1].value:+.1f}" if finding.null else ""
-    return f"**{finding.verdict.word}**: {finding.claim.says}: {scoreboard.here_text(finding)}{null}."
+    return f"**{finding.verdict.word}**: {finding.claim.says}. {scoreboard.here_text(finding)}{null}."
 
 
 def comparisons(findings: Sequence[Finding]) -> pd.DataFrame:
@@ -124,13 +124,14 @@ def next_hours(hours: float = 4.0) -> pd.DataFrame:
     import pandas as pd
 
     pending = [row for row in planned.plan().values() if row.state not in ("whole", "void")]
-    chosen: list[tuple[Planned, float]] = []
+    chosen, spent = list[tuple[Planned, float]](), 0.0
     for row in sorted(pending, key=lambda row: row.recording is None):
         done = len(row.recording.tasks) / row.recording.planned if row.recording else 0.0
         left = row.hours * (1 - done)
-        if sum(each for _, each in chosen) + left > hours:
+        if spent + left > hours:
             break
         chosen.append((row, left))
+        spent += left
     later = {claim for row in pending if row not in [row for row, _ in chosen] for claim in row.claims}
     rows = [
         {"recording": row.name, "state": row.state, "left": left,

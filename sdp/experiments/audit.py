@@ -118,11 +118,11 @@ class Setup(Experiment):
         return Judgement(float(episode.result["certified"] == (label == RIGHT)))
 
     def scores(self, episodes: Mapping[str, Episode]) -> list[Score]:
-        """The informedness by question, so that no single label can be told from it."""
-        labels, questions = labels_of(episodes), agentprocessbench.steps()
+        """The informedness by question; a single step has none."""
+        labels, known = labels_of(episodes), agentprocessbench.steps()
         steps: dict[str, list[str]] = {}
         for step in labels:
-            steps.setdefault(questions[step].task, []).append(step)
+            steps.setdefault(known[step].task, []).append(step)
         return [Score(task, value, episodes=tuple(steps[task])) for task, value in by_question(labels).items()]
 
     def side(self, score: Score) -> tuple[str, str]:

@@ -146,11 +146,11 @@ def test_a_question_counts_by_what_leaving_it_out_changes(monkeypatch: pytest.Mo
         for task in range(80) for number in range(drawn.randint(6, 18))
     }  # fmt: skip
     monkeypatch.setattr(audit.agentprocessbench, "steps", lambda: many)
-    said = {name: step.label if drawn.random() < 0.7 else RIGHT for name, step in many.items()}
-    by_question = audit.by_question(said)
+    verdicts = {name: step.label if drawn.random() < 0.7 else RIGHT for name, step in many.items()}
+    by_question = audit.by_question(verdicts)
     whole = np.mean([*by_question.values()])
     for task in ("0", "41"):
-        rest = audit.by_question({name: label for name, label in said.items() if many[name].task != task})
+        rest = audit.by_question({name: label for name, label in verdicts.items() if many[name].task != task})
         change = whole - np.mean([*rest.values()])
         assert change == pytest.approx((by_question[task] - whole) / 79, rel=0.1)
 

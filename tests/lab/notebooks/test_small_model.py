@@ -43,9 +43,9 @@ def test_of_each_item_the_claim_with_most_tasks_leads() -> None:
     assert len(items) == len({*items})
     most = dict(zip(items, (finding.n for finding in leading), strict=True))
     assert all(finding.n <= most.get((finding.claim.notebook, finding.claim.item), FEW) for finding in every)
-    first, *others = small_model.sentences(judged)
-    assert f"{len(every)} were run" in first and len(others) == min(len(leading), small_model.LEADING)
-    assert all(finding.claim.says in line for finding, line in zip(leading, others, strict=False))
+    first, *claims = small_model.sentences(judged)
+    assert f"{len(every)} were run" in first and len(claims) == min(len(leading), small_model.LEADING)
+    assert all(finding.claim.says in line for finding, line in zip(leading, claims, strict=False))
     assert small_model.comparisons(every)["claim"].tolist() == [finding.claim.says for finding in every]
 
 
@@ -65,8 +65,8 @@ def test_a_whole_row_is_replayed_and_a_changed_score_is_seen(recordings: Path) -
     (line,) = small_model.table([played]).to_dict("records")
     assert (line["n"], line["same scores"]) == (2, True) and line["result"].startswith("final pass")
     path = recordings / "begun" / "scores.csv"
-    *others, last = path.read_text().splitlines()
-    path.write_text("\n".join([*others, f"{last.rpartition(',')[0]},0.5"]) + "\n")
+    *lines, last = path.read_text().splitlines()
+    path.write_text("\n".join([*lines, f"{last.rpartition(',')[0]},0.5"]) + "\n")
     assert not small_model.play()[0].same
 
 
