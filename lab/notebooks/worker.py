@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import re
 import resource
 import signal
 import sys
@@ -21,6 +22,9 @@ from types import FrameType
 from typing import Any
 
 from lab.machine.scratch import scratch_folder
+
+# nbclient's messages for a kernel that never served a request.
+NO_ANSWER = re.compile(r"Kernel (didn't respond|died before replying)")
 
 
 class Stop(KeyboardInterrupt):
@@ -119,12 +123,12 @@ def _execute(source: Path, output: Path, partly: Path, parameters: Mapping[str, 
 def answered(execute: Callable[[], Any], progress: Progress) -> Any:
     """Call `execute`, and retry once if the kernel never answered.
 
-    A kernel's ports are picked before it binds them, so two kernels that start at once may get the same ones.
+    A kernel's ports are picked before it binds them. If another process takes one in between, the kernel ends at once.
     """
     try:
         return execute()
     except RuntimeError as error:
-        if progress.cell or "Kernel didn't respond" not in str(error):
+        if progress.cell or not NO_ANSWER.search(str(error)):
             raise
         return execute()
 
