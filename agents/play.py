@@ -105,13 +105,14 @@ class Play:
     def act(self, prompt: Prompt | None = None, kept: Callable[[Act], str] | None = None, **shown: Any) -> Act | None:
         """Ask for an action and carry it out; None if no action could be read.
 
-        prompt: ReAct's by default. kept: the agent's own observation for an action that is not to reach the
-        environment; "" for an action that is. shown: further fields of the prompt.
+        prompt: ReAct's by default. Only ReAct's binds actions to the world's form: others may offer the agent's own.
+        kept: the agent's own observation for an action that is not to reach the environment; "" for an action that is.
+        shown: further fields of the prompt.
         """
-        prompt = prompt or react_prompt(self.environment.name, self.settings.by_schema)
-        # An agent with actions of its own, such as TDP, cannot be held to the form of the world's actions.
-        if self.settings.schema == "action" and self.environment.form and kept is None:
-            prompt = replace(prompt, narrow=ActInForm(self.environment.form))
+        if prompt is None:
+            prompt = react_prompt(self.environment.name, self.settings.by_schema)
+            if self.settings.schema == "action" and self.environment.form:
+                prompt = replace(prompt, narrow=ActInForm(self.environment.form))
         answered = self._asked(prompt, partial(read, kind=Act), shown)
         if answered is None:
             return None

@@ -30,14 +30,15 @@ from worlds.benchmark import Benchmark, Expert, along
 class Agent(NamedTuple):
     """An acting agent. loop: plays one task. operators: those it asks. blanks: it plans or reflects: it has a placebo.
 
-    searches: it only plays environments that search and finish. told: fields of the experiment that its loop
-    takes as keyword arguments.
+    searches: it only plays environments that search and finish. own_actions: it offers actions besides the world's, so
+    they cannot be bound to the world's form. told: fields of the experiment that its loop takes as keyword arguments.
     """
 
     loop: Callable[..., None]
     operators: tuple[str, ...]
     blanks: bool = False
     searches: bool = False
+    own_actions: bool = False
     told: tuple[str, ...] = ()
 
 
@@ -48,7 +49,7 @@ ASKING = {  # agents that ask a model
     "Plan-and-Solve": Agent(plan_and_solve, ("plan", ACT), blanks=True),
     "GoalAct": Agent(goalact, ("plan", ACT), blanks=True),
     "Plan-and-Act": Agent(plan_and_act, ("plan", ACT), blanks=True),
-    "TDP": Agent(tdp, ("supervise", ACT), blanks=True),
+    "TDP": Agent(tdp, ("supervise", ACT), blanks=True, own_actions=True),
     "retrieve once": Agent(retrieve_once, ("answer",), searches=True),
     "interleave": Agent(interleave, ("think", "answer"), searches=True),
 }
@@ -60,6 +61,7 @@ TRIVIAL = {  # agents that ask no model: the floor of a world
     RANDOM: Agent(random_action, (), told=("seed",)),
 }
 AGENTS = ASKING | TRIVIAL
+BINDABLE = frozenset(name for name, agent in ASKING.items() if ACT in agent.operators and not agent.own_actions)
 NOBODY = "first"  # the engine of agents that ask no model, whatever is chosen: their numbers are measured
 
 

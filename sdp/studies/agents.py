@@ -28,6 +28,7 @@ REACT = "ReAct"
 CONDITIONS = (SDP, PLACEBO, BLANKED, DIRECT, *(agent.but(agent.name, extra=False) for agent in AGENTS))
 METHODS = tuple(condition.name for condition in CONDITIONS)
 ACTED = {agent.name: agent for agent in AGENTS}
+BOUND = {*acting.BINDABLE, *(f"{name}{BLANK}" for name in acting.BINDABLE)}
 BUDGET = "valid_cost"  # TravelPlanner's constraint on the cost of a plan
 # Each method with plans or reflections, and its controls, which are asked in the same way (see `sdp.placebo`).
 CONTROLS = (
@@ -56,7 +57,9 @@ def label(results: Results, name: str) -> str:
         return f"{name} (acted by an expert)"
     free = ", free text" if results.by_a_model else ""  # rules always keep the form, so no note is needed
     schema = results.setup.options.get("settings.schema", False)
-    return name + {False: free, True: "", "action": ", actions bound to their form"}[schema]
+    if schema == "action":
+        return f"{name}, actions bound to their form" if name in BOUND else name
+    return name if schema else name + free
 
 
 def asked(trial: Trial, dataset: str) -> str:

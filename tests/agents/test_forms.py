@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from agents.answers import Act, ActInForm
 from agents.environment import Observation
+from agents.planning_prompts import sub_goal_prompt
 from agents.play import Play, Schema, Settings
 from agents.worlds import multihop
 from agents.worlds.games import ALFWORLD, BLOCKSWORLD
@@ -101,5 +102,6 @@ def test_an_action_is_asked_for_in_its_form_unless_the_agent_has_actions_of_its_
             return Answer(Act(thought="", action="go on"), Call("act", prompt.name, "rules"))
 
     play = Play(Bound(), Backbone(), Settings(schema=schema))  # type: ignore[arg-type]
-    assert play.act(None, (lambda act: "") if own else None) is not None and play.over
+    shown = {"prompt": sub_goal_prompt("corridor", by_schema=True), "now": "go", "reports": []} if own else {}
+    assert play.act(kept=lambda act: "", **shown) is not None and play.over
     assert ("pattern" in asked[0].schema["properties"]["action"]) == bound

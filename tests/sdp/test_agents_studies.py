@@ -81,11 +81,12 @@ def test_a_recording_is_replayed_with_the_options_that_it_was_made_with() -> Non
 def test_rows_of_actions_that_are_bound_to_their_form_say_so() -> None:
     run = played("MuSiQue")
     bound = changed(run, "setup.options", {"settings.schema": "action"}).frame()["method"]
-    acted = [name for name in run.setup.methods if name in ACTED]
+    acting = ("ReAct", "Plan-and-Solve", f"Plan-and-Solve{BLANK}")
     assert [name for name in bound if name.endswith(", actions bound to their form")] == [
-        f"{name}, actions bound to their form" for name in acted
+        f"{name}, actions bound to their form" for name in acting
     ]
-    assert {*bound} > {SDP, PLACEBO, BLANKED, DIRECT}
+    assert {*bound} > {SDP, PLACEBO, BLANKED, DIRECT, "retrieve once"}
+    assert {"GoalAct"} == {"GoalAct", "TDP"} & agents.BOUND, "TDP offers actions of its own"
 
 
 def test_a_model_plays_the_agents_only_on_a_stated_number_of_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
