@@ -166,6 +166,22 @@ def recorded() -> pd.DataFrame:
     return floors.of_models(Stored())
 
 
+def recorded_for(notebook: str) -> pd.DataFrame:
+    """Those of `recorded` that a claim of the notebook compares, or whose recording is named after the notebook."""
+    rows, stem = recorded(), notebook.rpartition("/")[2]
+    if rows.empty:
+        return rows
+    contrasts = (finding.claim.contrast for finding in about(notebook))
+    sides = {
+        (benchmark, side.condition, side.engine)
+        for contrast in contrasts if contrast
+        for side in contrast.sides
+        for benchmark in side.benchmark.split(", ")
+    }  # fmt: skip
+    lines = zip(rows["run"], rows["benchmark"], rows["method"], rows["model"], strict=True)
+    return rows[[run.startswith(f"replay:{stem}-") or tuple(line) in sides for run, *line in lines]]
+
+
 def faults() -> list[str]:
     """A line for each claim whose numbers are MISSING or VOID."""
     return [line for judged in judge(papers(), Stored()) for line in judged.faults]

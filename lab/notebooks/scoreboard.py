@@ -230,16 +230,10 @@ def _line(finding: Finding) -> dots.Line | None:
     return dots.Line(finding.claim.says, (dot,) if dot else (), paper, null, placebo)
 
 
-def headroom(recorded: pd.DataFrame, notebook: str = "") -> pd.DataFrame:
-    """Displayed rows of real models with headroom, by default of all notebooks, else of recordings named after one.
-
-    recorded: from `lab.results.floors.of_models`.
-    """
+def headroom(recorded: pd.DataFrame) -> pd.DataFrame:
+    """Displayed rows of real models with headroom. recorded: from `lab.results.floors.of_models`."""
     import pandas as pd
 
-    stem = notebook.rpartition("/")[2]
-    if len(recorded):
-        recorded = recorded[recorded["run"].str.startswith(f"replay:{stem}{'-' if stem else ''}")]
     return pd.DataFrame(
         {
             "benchmark": row["benchmark"],

@@ -173,7 +173,8 @@ def _compared(contrast: Contrast, stored: Stored, voided: Voided) -> Compared | 
         scores = stored.of(side)
         if scores is None:
             return Verdict(MISSING, f"no scores of {', '.join(side)} are stored")
-        if scores.run.startswith("replay:") and (why := voided(scores.run.removeprefix("replay:"))):
+        replayed = [run.removeprefix("replay:") for run in scores.run.split(", ") if run.startswith("replay:")]
+        if why := next(filter(None, map(voided, replayed)), ""):
             return Verdict(VOID, why)
         stored_scores.append(scores)
     first, second = stored_scores[:2]

@@ -187,7 +187,7 @@ class Stored:
     def of(self, side: Side) -> Scores | None:
         """The scores of a side; None if they are not stored for all its benchmarks.
 
-        For several benchmarks task ids become "A/task".
+        For several benchmarks task ids become "A/task", and `run` names the runs of all.
         """
         names = side.benchmark.split(", ")
         parts = {name: self.scores.get(side._replace(benchmark=name)) for name in names}
@@ -198,7 +198,8 @@ class Stored:
         if len(names) == 1:
             return first
         values = {f"{name}/{task}": value for name, scores in stored.items() for task, value in scores.values.items()}
-        return first._replace(side=side, values=values)
+        runs = ", ".join(dict.fromkeys(scores.run for scores in stored.values()))
+        return first._replace(side=side, run=runs, values=values)
 
     def agents(self, benchmark: str, role: str) -> list[Scores]:
         """The scores of all agents of a role on a benchmark; for "A, B", of those that are stored on both."""

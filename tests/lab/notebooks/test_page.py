@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.notebooks import page
+from lab.notebooks import page, register
 from lab.results import tables
 from lab.results.stored import Stored
 
@@ -34,3 +34,11 @@ def test_a_table_keeps_simulated_engines_apart_and_what_the_paper_states_in_word
     assert "simulated (rules) " in shown and "100.0" in shown
     assert "simulated (rules@0.9?judge=GPT-5.2)" in shown and "75.0" in shown
     assert "published (GPT-4)" in shown and "<5" in shown
+
+
+def test_a_page_lists_every_recorded_row_that_its_claims_compare() -> None:
+    rows = register.recorded_for("1_sdp/table2_travelplanner")
+    other = rows[~rows["run"].str.startswith("replay:table2_travelplanner-")]
+    assert {"ReAct", "Plan-and-Solve"} < {*other["method"]} and {*rows["benchmark"]} == {"TravelPlanner"}
+    assert len(register.recorded_for("1_sdp/validate_audit")) == 2  # of 0.5B, named after the page, and of 1.5B
+    assert register.recorded_for("4_explore/your_own").empty

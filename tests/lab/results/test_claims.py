@@ -98,7 +98,7 @@ def test_a_control_that_played_other_tasks_or_is_void_is_none(shelf: Path) -> No
 def test_several_benchmarks_are_compared_over_the_tasks_of_all_and_so_are_their_nulls(shelf: Path) -> None:
     nulls = [scores("first", 6, role="floor", engine="first"), scores("last", 9, role="floor", engine="last")]
     here = [scores("A", 20), scores("B", 4), *nulls]
-    there = [frame.assign(benchmark="V") for frame in (scores("A", 8), scores("B", 4), nulls[0])]
+    there = [frame.assign(benchmark="V", run="replay:tiny") for frame in (scores("A", 8), scores("B", 4), nulls[0])]
     both = claim(contrast=Contrast(benchmark="W, V", of="A", less="B", engine=MODEL))
     stored.write_scores("book", here)
     assert found(shelf, both)[0].verdict.word == "MISSING", "one of them is not stored"
@@ -106,6 +106,7 @@ def test_several_benchmarks_are_compared_over_the_tasks_of_all_and_so_are_their_
     (finding,) = found(shelf, both)
     assert finding.n == 48 and finding.sides == pytest.approx((100 * 28 / 48, 100 * 8 / 48))
     assert finding.null and finding.null[0] == "first", "the other played one of them"
+    assert found(shelf, both, void="tiny")[0].verdict.word == "VOID", "the second benchmark's recording counts, too"
 
 
 def test_a_claim_whose_recording_is_planned_is_not_run(shelf: Path) -> None:
