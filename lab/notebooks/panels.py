@@ -75,7 +75,7 @@ def lines_of(shows: Shows, metric: str, notebook: str, stored: Stored) -> list[d
 def named(rows: pd.DataFrame, shows: Shows) -> pd.DataFrame:
     """The rows with the methods' names of the figure, in the register's order."""
     if shows.by == "backbone":
-        return rows.assign(method=rows["backbone"])
+        return rows.assign(method=rows["backbone"].map(model_label))
     if shows.methods:
         listed, order = rows["method"].isin(shows.methods), [*dict.fromkeys(shows.methods.values())]
         named = rows[listed].assign(method=rows["method"].map(shows.methods))
