@@ -7,7 +7,7 @@ of the recipe are known and which were fitted. From the shell: python -m statefa
 
 from __future__ import annotations
 
-from statefactory.benchmark.build import Built, build, build_all, data_of
+from statefactory.benchmark.build import Built, build, build_all, data_of, sample
 from statefactory.benchmark.published import read_published
 from statefactory.benchmark.schema import DOMAINS, Pair, Reward, Row, StepRecord, read_pairs, read_rows, write_rows
 
@@ -24,5 +24,6 @@ __all__ = [
     "read_pairs",
     "read_published",
     "read_rows",
+    "sample",
     "write_rows",
 ]

@@ -132,6 +132,21 @@ def build_all(
     return built
 
 
+def sample(domain: str, data: str = "auto", seed: int = 0, limit: int = 0, held_out: bool = False) -> list[Pair]:
+    """A domain's pairs, or `limit` of them, spread evenly, sorted by task; none if the domain is left out here.
+
+    If all pairs were built before, or come with the repository, they are read; otherwise only `limit` are built. Both
+    give the same pairs, unless some task of the domain has none. Other arguments and errors: as for `build_all`.
+    """
+    to_build = limit
+    if limit and data != PUBLISHED:
+        tasks = held_out_domain(domain) if held_out else named(domain)
+        whole = Job(tasks, tasks.resolve(data), seed, limit=0)
+        to_build = 0 if _kept(whole, whole.folder) or _shipped(whole) else limit
+    built = build_all(data, seed, to_build, domains=(domain,), held_out=held_out)
+    return spread([pair for part in built.values() for pair in part.pairs()], limit)
+
+
 def data_of(built: Mapping[str, Built]) -> str:
     """The data that all domains share: "official", "synthetic" or "published". Raises ValueError for a mixture."""
     kinds = {domain.data for domain in built.values()}

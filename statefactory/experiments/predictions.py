@@ -18,11 +18,11 @@ from lab.models import engines
 from lab.models.backbone import Backbone, Ledger
 from lab.results.outcomes import Judgement, Score
 from lab.runs import experiment
-from lab.runs.experiment import NOT_KEPT, Experiment, spread
+from lab.runs.experiment import NOT_KEPT, Experiment
 from lab.runs.run import Episode
 from lab.viewer.steps import Exchange, Step
 from lab.viewer.timeline import Timeline
-from statefactory.benchmark import Pair, build_all
+from statefactory.benchmark import Pair, sample
 from statefactory.benchmark.domains import named
 from statefactory.benchmark.published import write_output
 from statefactory.experiments import scoring
@@ -114,7 +114,7 @@ class PredictionExperiment(Experiment):
         engine = engines.with_others(self.engine, self.engines)
         if self.operators() == JUDGING and engine.of(*JUDGING).kind == "rules":
             return "rules do not judge; name a model as engine"
-        if self.data != "auto" and not _pairs(self.domain, self.data, self.seed, self.held_out):
+        if self.data != "auto" and not self._pairs():
             return "its pairs cannot be built on this machine"
         return ""
 
@@ -124,14 +124,20 @@ class PredictionExperiment(Experiment):
 
     def pairs(self) -> list[Pair]:
         """The selected pairs, in the order in which they are played."""
-        pairs = [*_pairs(self.domain, self.decided().data, self.seed, self.held_out).values()]
+        pairs = [*self._pairs().values()]
         if self.shortest:
             return sorted(pairs, key=lambda pair: (len(pair.shaped), pair.task))[: self.limit or None]
-        return spread(pairs, self.limit)
+        return pairs
 
     def pair(self, task: str) -> Pair:
         """Look up a pair by its task."""
-        return _pairs(self.domain, self.decided().data, self.seed, self.held_out)[task]
+        selected = self._pairs()
+        return selected[task] if task in selected else replace(self, limit=0)._pairs()[task]
+
+    def _pairs(self) -> dict[str, Pair]:
+        """At least the selected pairs, by task."""
+        limit = 0 if self.shortest else self.limit
+        return _pairs(self.domain, self.decided().data, self.seed, limit, self.held_out)
 
     def tasks(self) -> list[str]:
         return [pair.task for pair in self.pairs()]
@@ -252,7 +258,6 @@ def flags_of(kept: Mapping[str, Any]) -> Flags:
 
 
 @cache
-def _pairs(domain: str, data: str, seed: int, held_out: bool) -> dict[str, Pair]:
+def _pairs(domain: str, data: str, seed: int, limit: int, held_out: bool) -> dict[str, Pair]:
     """Task -> pair, sorted by task; empty if the domain cannot be built on this machine."""
-    built = build_all(data, seed, domains=(domain,), held_out=held_out)
-    return {pair.task: pair for domain_build in built.values() for pair in domain_build.pairs()}
+    return {pair.task: pair for pair in sample(domain, data, seed, limit, held_out)}

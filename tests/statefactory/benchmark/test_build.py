@@ -16,8 +16,9 @@ import pytest
 from hall_world import Guide, Hall, HallTask, domain, hall
 from lab.machine.faults import DamagedData
 from lab.machine.paths import ROOT
+from lab.runs.experiment import spread
 from lab.runs.run import read_lines
-from statefactory.benchmark.build import BuildFailed, Built, build, build_all
+from statefactory.benchmark.build import BuildFailed, Built, build, build_all, sample
 from worlds.base import NoSolution
 
 BUILD = """
@@ -59,6 +60,19 @@ def test_processes_give_the_same_bytes_as_one(tmp_path: Path, calm: tuple[bytes,
 
 def test_a_limit_spreads_over_the_tasks(tmp_path: Path) -> None:
     assert [pair.task for pair in built(tmp_path, limit=3).pairs()] == ["hall-001", "hall-005", "hall-009"]
+
+
+def test_a_sample_builds_no_more_than_its_pairs_and_reads_all_if_they_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = sys.modules[build.__module__]
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    few = sample("blocksworld", "synthetic", seed=1, limit=4)
+    assert [folder.name for folder in (tmp_path / "data/cache/benchmark").iterdir()] == ["synthetic-seed1-limit4"]
+    whole = sample("blocksworld", "synthetic", seed=1)
+    assert few == spread(whole, 4) and len(whole) == 40
+    monkeypatch.setattr(module, "_built", None)
+    assert sample("blocksworld", "synthetic", seed=1, limit=5) == spread(whole, 5)
 
 
 def test_finished_files_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
