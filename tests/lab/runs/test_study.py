@@ -19,7 +19,7 @@ from lab.machine.faults import MissingData
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judgement
 from lab.runs import study_results
-from lab.runs.collecting import collect
+from lab.runs.collecting import COLLECTED, collect
 from lab.runs.experiment import BadSetting, Experiment, score_lines
 from lab.runs.manifest import Manifest
 from lab.runs.registry import STUDIES
@@ -280,7 +280,7 @@ def test_the_answer_follows_from_the_run(results: Results) -> None:
 
 
 def test_what_a_process_played_is_summed_up_by_the_first_run_of_each_study(results: Results) -> None:
-    study_results.answers()  # of other tests
+    COLLECTED.clear()  # of other tests
     main, _ = STUDY.run(options={"top": 3}, workers=1), STUDY.run(workers=1)
     assert study_results.answers() == tuple(main.answer().splitlines())
     assert study_results.answers() == ()
