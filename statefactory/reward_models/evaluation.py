@@ -21,7 +21,8 @@ from lab.machine.files import write_atomically
 from lab.machine.paths import shown as shown_path
 from lab.machine.reading import damaged, read_whole
 from lab.results.statistics import bootstrap_mean
-from statefactory.benchmark import DOMAINS, Pair, sample
+from lab.runs.experiment import spread
+from statefactory.benchmark import DOMAINS, Pair, build
 from statefactory.epic import epic_distances
 from statefactory.predictors import Predictor
 from statefactory.reward_models import adapters, ridge
@@ -52,7 +53,8 @@ def pairs_of(domain: str, data: str = "auto", limit: int = 0, validation: Path |
     """
     if validation:
         return read_in_order(file_of(validation, domain, True), limit)
-    return sample(domain, data, limit=limit)
+    # Builds all pairs once and reuses them; a separate build per limit would take longer.
+    return spread(build(domain, data).pairs(), limit)
 
 
 def score(
