@@ -111,9 +111,9 @@ COMMANDS = {
                      "lists them; or a notebook: a file, or a name such as 0_tour"),
             PARAMETERS,
             argument("--name", help="of a notebook's recording (default: from notebook and engine)"),
-            argument("--calls", type=whole(1), metavar="N",
-                     help="begin no further episode after so many model calls that the cache did not answer"),
-            argument("--minutes", type=time, metavar="M", help="begin no further episode after so many minutes"),
+            argument("--calls", type=whole(0), metavar="N",
+                     help="begin no further model call after so many; 0 saves what is in the cache"),
+            argument("--minutes", type=time, metavar="M", help="begin no further model call after so many minutes"),
             again("--reuse", metavar="RECORDING", help="take the answers of a recording where the same is asked of the "
                   "same model; can be given again"),
         )),

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 from lab.machine.paths import ROOT
 from lab.models import engines
-from lab.models.budget import Budget
 from lab.models.prompt_sets import reworded
 from lab.models.prompts import Prompt
 from lab.models.rendering import Rendered
@@ -196,25 +195,21 @@ class Ledger:
     """A wrapper of a backbone that logs the calls made through it: the accounting of one episode.
 
     Failed calls are logged too: the exception carries them in its attribute `call`.
-    record: also store every answer, malformed ones included, in the form that `replay:` reads. budget: limits the calls
-    to a model.
+    record: also store every answer, malformed ones included, in the form that `replay:` reads.
     """
 
-    def __init__(self, backbone: Backbone, record: bool = False, budget: Budget | None = None) -> None:
+    def __init__(self, backbone: Backbone, record: bool = False) -> None:
         self.backbone = backbone
         self.engine = backbone.engine
         self.record = record
-        self.budget = budget or Budget()
         self.calls: list[Call] = []
         self.recorded: list[dict[str, Any]] = []
 
     def ask(self, prompt: Prompt, sample: int = 0, **fields: Any) -> Answer:
         """Ask the wrapped backbone, in the wording that its engine selects, and log the call.
 
-        Raises BudgetSpent before asking a model if no budget is left, and what the backbone raises.
+        Raises what the backbone raises.
         """
-        if self.engine.of(prompt.operator).kind in engines.MODELS:
-            self.budget.check()
         prompt = reworded(prompt, self.engine.of(prompt.operator))
         try:
             answer = self.backbone.ask(prompt, sample=sample, **fields)
@@ -225,7 +220,7 @@ class Ledger:
             raise
         except Exception as error:
             if isinstance(call := getattr(error, "call", None), Call):
-                self._count(call)
+                self.calls.append(call)
             raise
         # Rules return no request hash: it needs the rendered prompt, which only recordings use.
         if self.record and not answer.request:
@@ -239,13 +234,8 @@ class Ledger:
         prompt = reworded(prompt, self.engine.of(prompt.operator))
         return self.backbone.request(prompt, sample=sample, **fields)
 
-    def _count(self, call: Call) -> None:
-        self.calls.append(call)
-        if call.paid:
-            self.budget.book()
-
     def _book(self, prompt: Prompt, call: Call, request: str, text: str, **raw: str) -> None:
-        self._count(call)
+        self.calls.append(call)
         if self.record:
             entry = {"request": request, "prompt": prompt.name, "version": prompt.version, "operator": call.operator}
             counts: dict[str, float] = {"tokens_in": call.tokens_in, "tokens_out": call.tokens_out}

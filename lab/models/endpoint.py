@@ -15,6 +15,7 @@ from typing import Any
 
 from lab.machine import progress
 from lab.machine.secrets import clean_address
+from lab.models import budget
 from lab.models.answers import AnswerModel
 from lab.models.backbone import Answer, Call, MalformedAnswer, answered, price
 from lab.models.cache import RECORDING, AnswerCache
@@ -98,6 +99,7 @@ class Endpoint:
         """Answer from the cache or the model.
 
         Raises MalformedAnswer if the re-ask gives no answer either.
+        Raises BudgetSpent before a request for which no budget is left.
         Raises RefusedAnswer, EndpointError, PromptTooLong.
         """
         exchange = Exchange(options_of(prompt, self.engine, sample), sample)
@@ -107,6 +109,7 @@ class Endpoint:
         with self.cache.single_flight(request, longest_wait) if self.cache is not None else nullcontext() as cached:
             if cached is not None:
                 return self._from_cache(question, request, cached, exchange.started)
+            budget.of_environment().check()
             self.try_out()
             try:
                 value, path = self._converse(question.prompt, question.messages, exchange)
@@ -202,6 +205,7 @@ class Endpoint:
         tokens_in, tokens_out = sum(r.tokens_in for r in replies), sum(r.tokens_out for r in replies)
         usd = price(self.engine.name, tokens_in, tokens_out) if all(r.counted for r in replies) else None
         progress.spend(tokens_in + tokens_out, usd)
+        budget.of_environment().book()
         seconds = time.perf_counter() - exchange.started
         return Call(
             question.prompt.operator, question.prompt.name, path, tokens_in, tokens_out,

@@ -266,7 +266,7 @@ class Loaded:
         return json.dumps({"choices": [choice], "usage": counts}).encode()
 
     def close(self) -> None:
-        """Free the memory when the current questions are answered."""
+        """Free the memory. Questions under way are given up at the next token: at exit nobody waits for them."""
         self._asked.put(None)
         if self._thread is not threading.current_thread():
             self._thread.join()
@@ -280,7 +280,7 @@ class Loaded:
         if job.answer.done():  # answered just before the thread ended
             return job.answer.result()
         raise EndpointUnavailable(
-            "OpenVINO ended in this process, see the message above; start the process again to go on"
+            "OpenVINO ended in this process, see any message above; start the process again to go on"
         )
 
     def _opened(self) -> Any:
@@ -297,10 +297,8 @@ class Loaded:
         """Answer questions, one token of each at a time, until closed."""
         live: list[tuple[Job, Any]] = []
         suspects: list[Job] = []
-        ids, closed = count(), False
-        while live or suspects or not closed:
-            jobs = self._taken(wait=not (live or suspects)) if not (closed or suspects) else []
-            closed = closed or None in jobs
+        ids = count()
+        while None not in (jobs := self._taken(wait=not (live or suspects)) if not suspects else []):
             for job in [suspects.pop()] if suspects and not live else filter(None, jobs):
                 job.config.num_assistant_tokens = GUESSED_TOGETHER if live or len(jobs) > 1 else GUESSED_ALONE
                 try:
@@ -326,6 +324,8 @@ class Loaded:
                 elif handle.get_status() != self._genai.GenerationStatus.RUNNING:
                     job.answer.set_result(handle.read_all()[0])
             live = [(job, handle) for job, handle in live if not (job.answer.done() or job.stopped.is_set())]
+        for _, handle in live:
+            handle.cancel()
         self._pipe = None
 
     def _taken(self, wait: bool) -> list[Job | None]:

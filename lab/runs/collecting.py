@@ -20,6 +20,7 @@ from lab.models import budget, engines
 from lab.models.backbone import Ledger, by_operator, summed
 from lab.models.cache import RECORDING, tell_damaged
 from lab.models.connect import connected
+from lab.models.replay import ANSWERS
 from lab.notebooks import injected
 from lab.runs import recordings
 from lab.runs.catalogue import folder_for
@@ -27,7 +28,7 @@ from lab.runs.execution import ACCOUNTS, Played, play_all
 from lab.runs.experiment import BadSetting, Experiment, Results, score_lines
 from lab.runs.first_answers import FirstAnswers
 from lab.runs.manifest import Manifest
-from lab.runs.run import Episode, Run, when_free
+from lab.runs.run import Episode, Run, read_lines, when_free
 from lab.runs.workers import allow_open_files
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ WORKERS, CLUSTER = "LAB_WORKERS", "LAB_CLUSTER"
 # The first run of each study and its benchmarks since the last call of `study_results.answers`; variants come later.
 COLLECTED: dict[tuple[str, ...], Any] = {}
 THREADS = 8  # default number with an endpoint: threads mostly wait for it
-# Under `lab record`: the ledgers of this process, each with its experiment. A spent budget leaves episodes unfinished.
-LEDGERS: list[tuple[Experiment, Ledger]] = []
+# Under `lab record`: the answers of this sitting, each list with the method that asked; those of a ledger still grow.
+ANSWERED: list[tuple[str, list[dict[str, Any]]]] = []
 R_co = TypeVar("R_co", bound=Results[Any], covariant=True)
 
 
@@ -65,8 +66,8 @@ def collect(
     lab/runs/workers.py); workers=0 then uses all its threads. LAB_WORKERS and LAB_CLUSTER replace 0
     and "". run: a folder (a name goes under `runs/`) instead of the default one, named after notebook, engine and
     condition. record: store rules' answers for `replay:`; a model's answers are always stored.
-    Waits while another process writes to the run. If the budget of `lab record` is spent, returns the results of the
-    finished groups.
+    Waits while another process writes to the run. If the budget of `lab record` is spent, or Ctrl-C stops it, returns
+    the results of the finished groups.
     Raises ManifestMismatch if the folder holds another experiment.
     Raises BudgetSpent if no group was finished.
     Raises Unavailable if the engine does not answer or no episode could be measured, and what the experiment raises.
@@ -85,11 +86,18 @@ def collect(
     folder = runs_folder() / run if run else folder_for(manifest, setup.condition)
     spent: budget.BudgetSpent | None = None
     with when_free(lambda: Run(folder, manifest)) as opened, _noted(setup, opened):
+        if os.environ.get(RECORDING):
+            ANSWERED.append((setup.method, [*read_lines(folder / ANSWERS)]))  # of a sitting that was killed
         _announce(setup, opened.pending())
         try:
             play_all(opened, **_playing(setup, opened, workers, cluster, record), show_progress=show_progress)
         except budget.BudgetSpent as error:
             spent = error
+        except KeyboardInterrupt as error:
+            if not os.environ.get(RECORDING):
+                raise
+            budget.of_environment().stopped = f"stopped: {error}"
+            spent = budget.BudgetSpent(budget.of_environment().stopped)
         episodes, not_measured = by_group(setup, manifest.tasks, opened.episodes, opened.not_measured)
         if spent and not episodes:
             raise spent
@@ -189,15 +197,15 @@ def _first_answers(run: Run) -> FirstAnswers:
 
 
 def play_booked(setup: Experiment, record: bool, task: str) -> Played:
-    """Play one episode with its own ledger, within the budget of `lab record`. Rules use no budget.
+    """Play one episode with its own ledger, within the budget of `lab record`.
 
     record: store the answers.
-    Raises BudgetSpent if no budget is left for the next call of a model.
+    Raises BudgetSpent if no budget is left for the next request to a model.
     Raises what the episode raises, with its usage attached (`lab.runs.execution.ACCOUNTS`).
     """
-    ledger = Ledger(connected(setup.engine), record, budget.of_environment())
+    ledger = Ledger(connected(setup.engine), record)
     if os.environ.get(RECORDING):
-        LEDGERS.append((setup, ledger))
+        ANSWERED.append((setup.method, ledger.recorded))
     try:
         result = setup.play(task, ledger)
     except Exception as error:
@@ -251,15 +259,15 @@ def record(
 
 
 def record_begun(experiment: Experiment, name: str, spent: budget.BudgetSpent, sitting: recordings.Sitting) -> None:
-    """Save the answers of a sitting that finished no task of the experiment. Raises `spent` if there are none."""
+    """Save the answers of a sitting that finished no group of tasks. Raises `spent` if there are none."""
     if not (begun := _begun(experiment.method)):
         raise spent
     recordings.save_begun(name, manifest_of(experiment.resolved()), begun, sitting)
 
 
 def _begun(method: str) -> list[dict[str, Any]]:
-    """The answers that this process recorded for a method, those for its placebos' baseline included."""
-    return [answer for setup, ledger in LEDGERS if setup.method == method for answer in [*ledger.recorded]]
+    """The answers of this sitting and of its runs for a method, those for its placebos' baseline included."""
+    return [answer for asking, answers in ANSWERED if asking == method for answer in [*answers]]
 
 
 def by_group(

@@ -28,6 +28,7 @@ from lab.machine.paths import ROOT
 from lab.machine.secrets import redact
 from lab.models import rules
 from lab.models.backbone import MalformedAnswer
+from lab.models.budget import BudgetSpent
 from lab.models.client import EndpointError
 from lab.models.rendering import PromptTooLong
 from lab.runs.first_answers import FirstAnswers, paths_of, unread, unreadable
@@ -222,6 +223,7 @@ class Supervisor:
     def play(self, tasks: Iterable[str], suspects: Iterable[str]) -> Generator[Ended]:
         """Yield each task as it ends; suspects come last, one at a time. Raises what the crew raises."""
         queue, alone, limit = deque(tasks), deque(suspects), time_limit()
+        spent: BudgetSpent | None = None
         while self.running or queue or alone:
             while queue and len(self.running) < max(1, self.crew.room()):
                 self._start(queue.popleft(), alone=False)
@@ -231,6 +233,10 @@ class Supervisor:
                 task, _ = self.running.pop(future)
                 try:
                     ended = self.crew.result(future)
+                except BudgetSpent as error:  # the others under way end with their calls, whose answers are paid for
+                    spent = error
+                    queue.clear()
+                    alone.clear()
                 except WorkerDied as death:
                     self.deaths.add(task, death.times)
                     if task not in self.beside and self.deaths.counts[task] >= ENOUGH:
@@ -243,6 +249,8 @@ class Supervisor:
             for task in self._overdue(limit, queue):
                 why = f"{task} took longer than {LIMIT}={limit:g}; raise or unset it, or end what the episode waits for"
                 yield Fault(task, why), Played(None)
+        if spent:
+            raise spent
 
     def _start(self, task: str, alone: bool) -> None:
         under_way = [*(other for other, _ in self.running.values()), task]

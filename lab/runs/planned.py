@@ -109,10 +109,13 @@ def pending(claims: Collection[str] | None = None) -> dict[str, str]:
 
 
 def record(row: Planned, calls: int | None = None, minutes: float | None = None) -> str:
-    """Record a row, or resume it, within a budget. Returns a summary. Ctrl-C loses no answer: all are in the cache.
+    """Record a row, or resume it, within a budget. Returns a summary.
 
+    The recording gets every answer of the sitting, those of unfinished episodes included. calls: 0 asks for nothing,
+    and saves what a killed sitting left in the cache. A whole recording stays as it is.
     LAB_WORKERS overrides the row's `workers`, for a server that can answer more requests in parallel.
-    A whole recording stays as it is. Raises BudgetSpent if nothing was asked, and what `collect` raises.
+    Raises BudgetSpent if nothing was answered, and what `collect` raises.
+    Raises KeyboardInterrupt after saving if Ctrl-C or SIGTERM stopped it; only the answers under way are lost.
     """
     if row.state == "whole":
         return f"{row.name} is whole, and stays as it is; delete {recordings_folder() / row.name} to record it again"
@@ -127,7 +130,10 @@ def record(row: Planned, calls: int | None = None, minutes: float | None = None)
         save = partial(record_begun, experiment, row.name, error)
     sitting = Sitting.of((time.monotonic() - started) / 60, budget.of_environment().made)
     save(sitting)
-    return f"{row.name}: {row.state}, {sitting.minutes:g} minutes, {sitting.calls:,} calls"
+    summary = f"{row.name}: {row.state}, {sitting.minutes:g} minutes, {sitting.calls:,} calls"
+    if budget.of_environment().stopped:
+        raise KeyboardInterrupt(summary)
+    return summary
 
 
 def overview() -> str:

@@ -320,13 +320,17 @@ def test_an_answer_that_nobody_waits_for_is_given_up_and_the_next_one_comes() ->
 
 
 @real
-def test_questions_under_way_are_answered_before_a_model_is_unloaded() -> None:
-    model = local.loaded(local.Serving("smollm2-135m", 1024, 2))
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(model.chat, chat("Count from 1 to 9."), 60)
-        time.sleep(0.2)
+def test_questions_under_way_are_given_up_when_a_model_is_unloaded() -> None:
+    model = local.Loaded(conversion.folder_of(weights.named("smollm2-135m")), 2048, 2)
+    with ThreadPoolExecutor(2) as pool:
+        tales = [pool.submit(model.chat, chat("Write a long tale.", max_tokens=2000), 60) for _ in range(2)]
+        time.sleep(0.3)
+        began = time.monotonic()
         model.close()
-        assert json.loads(answer.result())["choices"]
+        assert time.monotonic() - began < 2, "2,000 tokens take longer"
+        for tale in tales:
+            with pytest.raises(EndpointUnavailable, match="ended in this process"):
+                tale.result()
 
 
 class Where(Asking):

@@ -31,7 +31,7 @@ def recordings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: ChatServ
     (folder / planned.PLAN).write_text(PLAN)
     monkeypatch.setenv("LAB_RECORDINGS", str(folder))
     monkeypatch.setenv(RECORDING, "begun")
-    monkeypatch.setattr(collecting, "LEDGERS", [])
+    monkeypatch.setattr(collecting, "ANSWERED", [])
     return folder
 
 

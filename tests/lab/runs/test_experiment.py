@@ -290,8 +290,9 @@ def test_no_call_is_made_beyond_the_budget_and_what_was_answered_is_not_asked_ag
     assert len(collect(setup, workers=1, show_progress=False).episodes) == 6
     assert allowed.made == server.count == 12, "the answer of the episode begun comes from the cache"
     allowed.calls = 1
+    assert len(collect(replace(setup, seed=1), workers=1, show_progress=False).episodes) == 6, "all are cached"
     with pytest.raises(BudgetSpent, match=r"1 model calls is spent"):
-        collect(replace(setup, seed=1), workers=1, show_progress=False)  # not even a whole group
+        collect(replace(setup, engine="budget-b"), workers=1, show_progress=False)  # not even a whole group
 
 
 def test_answers_from_the_cache_cost_nothing(server: ChatServer, allowed: Budget) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import re
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from threading import Event
+from time import sleep
 
 import pytest
 
@@ -50,7 +54,7 @@ def wanted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: ChatServer) 
     server.behave(first_option)
     monkeypatch.setenv("LAB_RECORDINGS", str(tmp_path / "recordings"))
     monkeypatch.setenv(RECORDING, "first")
-    monkeypatch.setattr(collecting, "LEDGERS", [])
+    monkeypatch.setattr(collecting, "ANSWERED", [])
     yield tmp_path / "recordings" / "first"
     of_environment.cache_clear()
 
@@ -171,7 +175,7 @@ def test_the_answers_of_an_unfinished_episode_are_recorded_and_not_asked_for_aga
     assert recordings.resume("first").startswith("the recording first goes on from 1 of 3 tasks")
     assert len(AnswerCache()) == server.count == 30
     first = (wanted / "answers.jsonl.gz").read_bytes()
-    monkeypatch.setattr(collecting, "LEDGERS", [])
+    monkeypatch.setattr(collecting, "ANSWERED", [])
     played.record()
     assert (wanted / "answers.jsonl.gz").read_bytes() == first, "nor lost by a sitting that did not come to it"
 
@@ -229,6 +233,55 @@ def test_a_planned_row_is_recorded_in_sittings_and_its_claims_wait_for_the_last(
     assert "drop -p, --name, --reuse" in capsys.readouterr().err
 
 
+def recorded(folder: Path) -> int:
+    """Number of answers in a recording."""
+    return len(gzip.decompress((folder / "answers.jsonl.gz").read_bytes()).splitlines())
+
+
+def test_a_sitting_that_is_stopped_saves_its_answers_at_once(
+    wanted: Path, server: ChatServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    requests, released = count(1), Event()
+
+    def stopped_at_the_40th(request: Request) -> Response:
+        if next(requests) == 40:
+            os.kill(os.getpid(), signal.SIGTERM)
+            released.wait(60)
+        return first_option(request)
+
+    server.behave(stopped_at_the_40th)
+    wanted.parent.mkdir()
+    (wanted.parent / planned.PLAN).write_text(PLANNED)
+    assert main(["record", "first"]) == 130 and "stopped" in capsys.readouterr().err
+    released.set()
+    assert planned.plan()["first"].state == "1 of 3" and recorded(wanted) == 39, "all but the one under way"
+
+
+def test_answers_under_way_when_the_budget_ends_are_waited_for(wanted: Path, server: ChatServer) -> None:
+    def slowly(request: Request) -> Response:
+        sleep(0.02 if server.count % 2 else 0.2)
+        return first_option(request)
+
+    server.behave(slowly)
+    wanted.parent.mkdir()
+    (wanted.parent / planned.PLAN).write_text(PLANNED.replace("workers: 1", "workers: 3"))
+    assert main(["record", "first", "--calls", "12"]) == 0
+    assert recorded(wanted) == server.count >= 12
+
+
+def test_a_killed_sittings_answers_are_saved_without_a_call(wanted: Path, server: ChatServer) -> None:
+    wanted.parent.mkdir()
+    (wanted.parent / planned.PLAN).write_text(PLANNED)
+    assert main(["record", "first", "--calls", "40"]) == 0
+    saved = (wanted / "answers.jsonl.gz").read_bytes()
+    for path in wanted.iterdir():  # as if it had been killed before it saved them
+        path.unlink()
+    collecting.ANSWERED.clear()
+    budget.of_environment.cache_clear()
+    assert main(["record", "first", "--calls", "0"]) == 0
+    assert (wanted / "answers.jsonl.gz").read_bytes() == saved and server.count == recorded(wanted) == 40
+
+
 MATCHED = """
 - {name: first, tier: 1, study: sdp-agents-travelplanner, engine: model-m, conditions: [SDP, 'SDP, placebo'], limit: 2,
    data: synthetic, workers: 1, hours: 1}
@@ -244,7 +297,7 @@ def test_a_row_with_a_matched_placebo_loses_no_answer_of_the_baseline_that_is_pl
     for clone in range(6):
         monkeypatch.setenv("LAB_CACHE", str(tmp_path / f"{clone}.sqlite"))
         monkeypatch.setenv("LAB_RUNS", str(tmp_path / f"runs {clone}"))
-        monkeypatch.setattr(collecting, "LEDGERS", [])
+        monkeypatch.setattr(collecting, "ANSWERED", [])
         _connected.cache_clear()
         budget.of_environment.cache_clear()
         planned.record(planned.plan()["first"], calls=30)
