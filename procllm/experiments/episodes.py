@@ -86,9 +86,9 @@ class Episodes(Experiment):
         if self.domain != TRAVEL:
             check_kind(self.data)
             return replace(self, data="synthetic")
-        from worlds.travelplanner import load
+        from worlds.travelplanner import TravelPlannerQueries
 
-        return replace(self, data=load(self.data).data)
+        return replace(self, data=TravelPlannerQueries(data=self.data).decided().data)
 
     def unplayable(self) -> str:
         """Why LLM-TN has no usable network; "" if it can be played."""

@@ -30,9 +30,9 @@ def selection(trial: Trial) -> pd.DataFrame:
     import pandas as pd
 
     from procllm.domains.travel import funnel
-    from worlds.travelplanner import load
+    from worlds.travelplanner import TravelPlannerQueries
 
-    world = load(trial.data)
+    world = TravelPlannerQueries(data=trial.data).world()
     remaining = funnel(world.tasks("validation"), world.listings)
     steps = {
         "to one city, validation split": remaining.single,

@@ -45,8 +45,8 @@ from typing import Any, NamedTuple
 
 from lab.machine.paths import ROOT, official_data
 from procllm.domains import AnswerVerdict, Domain, Instance, cumulative
-from worlds import travelplanner
 from worlds.frozen import FOLDER, read_rows
+from worlds.travelplanner import TravelPlannerQueries
 from worlds.travelplanner.hard import forbids, has_room_type
 from worlds.travelplanner.itinerary import flight_cost, night_cost
 from worlds.travelplanner.listings import Accommodation, Flight, Listings, read_accommodations, read_flights
@@ -161,7 +161,7 @@ def instances(count: int = 0, seed: int = 0, data: str = "auto") -> list[Instanc
     """
     if count < 0:
         raise ValueError(f"count={count}; give 0 for all, or how many")
-    world = travelplanner.load(data)
+    world = TravelPlannerQueries(data=data).world()
     official = world.data == "official"
     tasks = world.tasks("validation") if official else _synthetic_tasks()
     problems = [problem_of(task, world.listings) for task in tasks]
