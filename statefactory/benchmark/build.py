@@ -84,15 +84,16 @@ def released(domain: str, limit: int = 0) -> Released:
 
 
 def build(
-    domain: str | Domain, data: str = "auto", seed: int = 0, limit: int = 0, workers: int = 1,
+    domain: str | Domain, data: str = "auto", seed: int = 0, limit: int = 0, workers: int = 0,
     folder: Path | None = None, show_progress: bool = True,
 ) -> Built:  # fmt: skip
     """Build a domain's `<domain>.jsonl` and `.parquet`, unless they exist from the same code and parameters.
 
     data: "auto" (official if present), "official", "synthetic", or "published", which is only read and ignores `seed`.
-    seed: of the task sample, the padding and the negatives. limit: number of pairs, spread evenly; 0 for all. folder:
-    by default one in `data/cache`. There all synthetic pairs of seed 0 are copied from the repository; in any other
-    folder they are built again, which is how the repository's are refreshed.
+    seed: of the task sample, the padding and the negatives. limit: number of pairs, spread evenly; 0 for all. workers:
+    processes; 0 for this one, and two more if it takes long. folder: by default one in `data/cache`. There all
+    synthetic pairs of seed 0 are copied from the repository; in any other folder they are built again, which is how the
+    repository's are refreshed.
     An interrupted build resumes at the next call. The files depend only on domain, data, seed, limit, the code, the
     data files and the worlds' packages.
     Raises MissingData if the requested data is absent, BuildFailed naming pairs that raised errors.
@@ -107,7 +108,7 @@ def build(
 
 
 def build_all(
-    data: str = "auto", seed: int = 0, limit: int = 0, workers: int = 2, domains: Sequence[str] = DOMAINS,
+    data: str = "auto", seed: int = 0, limit: int = 0, workers: int = 0, domains: Sequence[str] = DOMAINS,
     held_out: bool = False,
 ) -> dict[str, Built]:  # fmt: skip
     """Build the domains one after the other, or reuse finished ones. Raises as `build`.
@@ -240,29 +241,26 @@ class Job:
 
     def manifest(self) -> Manifest:
         """Manifest of the run whose episodes are the pairs. Tries one plan, so that a broken set-up raises once."""
-        try:
-            domain = self.opened()
-            tasks = sorted(domain.tasks)
-            with suppress(NoSolution):
-                domain.plan(domain.tasks[tasks[0]])
-        finally:
-            close_all()  # workers have their own
+        domain = self.opened()
+        tasks = sorted(domain.tasks)
+        with suppress(NoSolution):
+            domain.plan(domain.tasks[tasks[0]])
         method = f"benchmark-{self.domain.name}{'-held-out' if self.domain.held_out else ''}"
         return Manifest.of(method, "rules", "rules", self.identity(), tasks, self.domain.code)
 
 
 def _built(job: Job, folder: Path, workers: int, show_progress: bool) -> Built:
-    manifest = job.manifest()
     started = time.monotonic()
-    with Run(folder / "runs" / f"{job.domain.name} n={len(manifest.tasks)} {manifest.digest[:6]}", manifest) as run:
-        tempfile.gettempdir()  # fixes this process's own folder of temporary files before TMPDIR changes
-        # Workers are ended by a signal and cannot remove their temporary files.
-        with scratch_folder("temporary-", run.folder) as scratch, patch.dict(os.environ, TMPDIR=str(scratch)):
-            try:
-                play_all(run, partial(play, job), workers, show_progress=show_progress)
-            finally:
-                close_all()
-        episodes, faults = run.results(), dict(run.not_measured)
+    try:
+        manifest = job.manifest()
+        with Run(folder / "runs" / f"{job.domain.name} n={len(manifest.tasks)} {manifest.digest[:6]}", manifest) as run:
+            tempfile.gettempdir()  # fixes this process's own folder of temporary files before TMPDIR changes
+            # Workers are ended by a signal and cannot remove their temporary files.
+            with scratch_folder("temporary-", run.folder) as scratch, patch.dict(os.environ, TMPDIR=str(scratch)):
+                play_all(run, partial(play, job), workers or 2, sparing=not workers, show_progress=show_progress)
+            episodes, faults = run.results(), dict(run.not_measured)
+    finally:
+        close_all()
     _check(episodes, faults, run.folder)
     rows = [read_row(row) for episode in episodes for row in episode.result.get("rows", [])]
     return _written(job, folder, rows, episodes, manifest, time.monotonic() - started)

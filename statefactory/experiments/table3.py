@@ -138,7 +138,7 @@ def monotonic(pairs: Pairs) -> pd.DataFrame:
     return tables.table([*scores.published([METHOD]), *rows])
 
 
-def seed_table(built: Mapping[str, Built], seeds: int = 10, workers: int = 2) -> pd.DataFrame:
+def seed_table(built: Mapping[str, Built], seeds: int = 10, workers: int = 0) -> pd.DataFrame:
     """The monotonic baseline over seeds 0 … seeds-1 and the published value: mean and spread.
 
     Domains in REBUILT are built for every seed, including their tasks. For the others only the padding is sampled
