@@ -237,6 +237,7 @@ class Supervisor:
                     spent = error
                     queue.clear()
                     alone.clear()
+                    progress.note(f"{error}; the answers under way are waited for")
                 except WorkerDied as death:
                     self.deaths.add(task, death.times)
                     if task not in self.beside and self.deaths.counts[task] >= ENOUGH:

@@ -257,7 +257,9 @@ def test_a_sitting_that_is_stopped_saves_its_answers_at_once(
     assert planned.plan()["first"].state == "1 of 3" and recorded(wanted) == 39, "all but the one under way"
 
 
-def test_answers_under_way_when_the_budget_ends_are_waited_for(wanted: Path, server: ChatServer) -> None:
+def test_answers_under_way_when_the_budget_ends_are_waited_for(
+    wanted: Path, server: ChatServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     def slowly(request: Request) -> Response:
         sleep(0.02 if server.count % 2 else 0.2)
         return first_option(request)
@@ -267,6 +269,7 @@ def test_answers_under_way_when_the_budget_ends_are_waited_for(wanted: Path, ser
     (wanted.parent / planned.PLAN).write_text(PLANNED.replace("workers: 1", "workers: 3"))
     assert main(["record", "first", "--calls", "12"]) == 0
     assert recorded(wanted) == server.count >= 12
+    assert re.search(r"12 model calls is spent .*; the answers under way are waited for", capsys.readouterr().err)
 
 
 def test_a_killed_sittings_answers_are_saved_without_a_call(wanted: Path, server: ChatServer) -> None:
