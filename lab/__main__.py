@@ -60,8 +60,8 @@ def _carry_out(given: Sequence[str] | None) -> int:
     except (ValueError, FileNotFoundError, ImportError) as error:
         print(f"error: {visible(str(error))}", file=sys.stderr)
         return WRONG_USE
-    except KeyboardInterrupt:
-        print("stopped; what had finished is kept", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(f"stopped; {visible(str(stop)) or 'what had finished is kept'}", file=sys.stderr)
         return INTERRUPTED
 
 

@@ -252,7 +252,8 @@ def test_a_sitting_that_is_stopped_saves_its_answers_at_once(
     server.behave(stopped_at_the_40th)
     wanted.parent.mkdir()
     (wanted.parent / planned.PLAN).write_text(PLANNED)
-    assert main(["record", "first"]) == 130 and "stopped" in capsys.readouterr().err
+    assert main(["record", "first"]) == 130
+    assert re.search(r"^stopped; first: 1 of 3, [\d.]+ minutes, 39 calls$", capsys.readouterr().err, re.MULTILINE)
     released.set()
     assert planned.plan()["first"].state == "1 of 3" and recorded(wanted) == 39, "all but the one under way"
 
