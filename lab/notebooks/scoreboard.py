@@ -288,6 +288,7 @@ def here_text(finding: Finding) -> str:
     if not isinstance(finding.here, Interval):
         return str(finding.here)
     text = interval_text(finding.here, _decimals(finding), "+" if finding.sides else "")
+    text += " (lower is better)" if finding.claim.lower and finding.sides else ""
     return ", ".join(filter(None, [text, f"n = {finding.n}", short(finding.model)]))
 
 

@@ -21,9 +21,10 @@ import gzip
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -267,12 +268,13 @@ def names(method: str) -> list[str]:
     return [name for name, entry in manifests().items() if entry.method == method and entry.whole and not void(name)]
 
 
-def rows(method: str) -> pd.DataFrame:
+def rows(method: str, more: Sequence[str] = ()) -> pd.DataFrame:
     """The finished rows of all recordings of a method, with a column `data`, "official" or "synthetic".
 
-    The source names recording, model file and date. Damaged and void recordings are reported and left out.
+    more: further columns of the recorded rows. The source names recording, model file and date. Damaged and void
+    recordings are reported and left out.
     """
-    return _joined(method, _rows, tables.table([]).assign(data=""))
+    return _joined(method, partial(_rows, more=more), tables.table([]).assign(data="", **dict.fromkeys(more, "")))
 
 
 def paired(method: str) -> pd.DataFrame:
@@ -325,12 +327,13 @@ def _left_out() -> Iterator[None]:
         progress.say_once(f"a recording is left out: {error}")
 
 
-def _rows(name: str, recording: Recording) -> pd.DataFrame:
+def _rows(name: str, recording: Recording, more: Sequence[str] = ()) -> pd.DataFrame:
     path = recordings_folder() / name / "rows.csv"
     needed = ("method", "backbone", "metric", "value", "evidence")
     table = read_table(path, needed, tables.NUMBERS, recording.sha256.get(path.name, ""))
     source = f"recording {name}, {_model(recording)}, {recording.date}"
-    table = table.assign(source=source).reindex(columns=tables.COLUMNS)  # old recordings lack the columns of outcomes
+    columns = dict.fromkeys((*tables.COLUMNS, *more))  # old recordings lack the columns of outcomes
+    table = table.assign(source=source).reindex(columns=list(columns))
     return table.assign(data=recording.parameters.get("data", ""))
 
 
