@@ -112,10 +112,10 @@ def test_a_models_row_stands_between_the_best_floor_and_the_ceiling_of_its_own_t
     stored = Stored()
     stored.__dict__["scores"] = {one.side: one for one in sides}
     sdp, elsewhere = of_models(stored).to_dict("records")
-    assert (sdp["method"], sdp["value"], sdp["best floor"], sdp["floor agent"]) == ("SDP", 50, 20, "random")
+    assert (sdp["method"], sdp["value"], sdp["best floor"], sdp["floor agent"]) == ("SDP", 0.5, 0.2, "random")
     assert sdp["headroom"] == pytest.approx((0.5 - 0.2) / (0.9 - 0.2))
     assert (sdp["floor on"], elsewhere["floor on"]) == ("the same tasks", "other tasks")
-    assert elsewhere["best floor"] == pytest.approx(100 / 3)
+    assert elsewhere["best floor"] == pytest.approx(1 / 3)
 
 
 def test_headroom_of_a_distance_is_below_the_least_floor_and_an_expert_alone_covers_no_tasks() -> None:
@@ -125,6 +125,7 @@ def test_headroom_of_a_distance_is_below_the_least_floor_and_an_expert_alone_cov
 
     sides = (
         scores("ours", "gpt-4o", METHOD, a=0.3),
+        scores("Monotonic", "gpt-4o", METHOD, a=0.5),  # played beside it, and no model's
         scores("constant", "first", FLOOR, b=0.7),
         scores("monotonic", "none", FLOOR, b=0.5),
         scores("truth", "oracle", CEILING, a=0.0, b=0.1),
@@ -132,5 +133,5 @@ def test_headroom_of_a_distance_is_below_the_least_floor_and_an_expert_alone_cov
     stored = Stored()  # with the suite's own panel, which says what is better
     stored.__dict__["scores"] = {one.side: one for one in sides}
     (ours,) = of_models(stored).to_dict("records")
-    assert (ours["best floor"], ours["floor agent"], ours["floor on"]) == (50, "monotonic", "other tasks")
+    assert (ours["best floor"], ours["floor agent"], ours["floor on"]) == (0.5, "monotonic", "other tasks")
     assert ours["headroom"] == pytest.approx((0.3 - 0.5) / (0.05 - 0.5))

@@ -30,7 +30,7 @@ SKILLS = {
     DO_NOTHING: "doing nothing",
 }
 # Where the order of the options helps: SDP lists a trip's options by price (A.2).
-FIRST = {"TravelPlanner": "always taking the first option, which is the cheapest (`first`),"}
+FIRST = {"TravelPlanner": "always taking the first, cheapest option (`first`)"}
 MOST_ANSWERED = 3  # sentences in an answer box; the other claims are on the scoreboard
 
 
@@ -117,14 +117,14 @@ def found(judged: Sequence[PaperFindings]) -> list[str]:
     opposing = [finding for finding in run if finding.verdict.word == OPPOSES]
     return [
         f"Of {sum(free.values()) - free[NOT_RUN]} numbers that need no model, {free[REPRODUCED]} are reproduced and "
-        f"{free[DIFFERENT]} differ, {explained} of them with a possible reason stated; "
+        f"{free[DIFFERENT]} differ, {explained} with a possible reason stated; "
         f"{free[FITTED] + free[BY_CONSTRUCTION]} are fitted or inputs of ours and test nothing.",
         _strongest_null(run),
-        f"Of {len(run)} comparisons on real models (the largest is {largest({finding.model for finding in run})}), "
-        f"{tally[AGREES]} confirm their claim and {tally[OPPOSES]} contradict it; in {matched} a placebo or a null "
-        f"model does as well, and in {tally[TOO_SMALL]} the difference is not beyond chance at their n.",
+        f"Of {len(run)} comparisons on real models (largest: {largest({finding.model for finding in run})}), "
+        f"{tally[AGREES]} confirm their claim and {tally[OPPOSES]} contradict it; in {matched} a placebo or null model "
+        f"does as well, and {tally[TOO_SMALL]} have too few tasks.",
         _named("Confirmed", agreeing) + " " + _named("Contradicted", opposing),
-        f"{count(flat)[NOT_RUN]} claims need a model, data or a recording that is not at hand, and were not run.",
+        f"{count(flat)[NOT_RUN]} claims were not run: they need a model, data or a recording.",
     ]
 
 
@@ -166,8 +166,15 @@ def _strongest_null(run: Sequence[Finding]) -> str:
 
 
 def _named(what: str, chosen: Sequence[Finding]) -> str:
-    sentences = "; ".join(f"{finding.claim.says} ({here_text(finding)})" for finding in chosen)
-    return f"{what}: {sentences or 'none'}."
+    """The claims as text, of each page the headline claim with the number of the others."""
+    by_page: dict[str, list[Finding]] = {}
+    for finding in sorted(chosen, key=lambda finding: not finding.claim.headline):
+        by_page.setdefault(finding.claim.notebook, []).append(finding)
+    parts = [
+        f"{first.claim.says} ({here_text(first)})" + (f" and {len(others)} more of {first.claim.item}" * bool(others))
+        for first, *others in by_page.values()
+    ]
+    return f"{what}: {'; '.join(parts) or 'none'}."
 
 
 def sentences(notebook: str) -> list[str]:

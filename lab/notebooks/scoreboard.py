@@ -234,17 +234,21 @@ def headroom(recorded: pd.DataFrame) -> pd.DataFrame:
     """Displayed rows of real models with headroom. recorded: from `lab.results.floors.of_models`."""
     import pandas as pd
 
+    def shown(row: dict[str, Any], column: str) -> str:
+        """A score in percent; a distance, of which less is better, as it is."""
+        return f"{row[column]:.3f}" if row["lower"] else f"{100 * row[column]:.1f}"
+
     return pd.DataFrame(
         {
             "benchmark": row["benchmark"],
             "method": row["method"],
             "model": row["model"],
             "n": f"{row['n']} ({row['data']})",
-            "value": f"{row['value']:.1f}",
-            "best floor": f"{row['best floor']:.1f} ({row['floor agent']}, {row['floor on']})"
+            "value": shown(row, "value"),
+            "best floor": f"{shown(row, 'best floor')} ({row['floor agent']}, {row['floor on']})"
             if row["floor agent"]
             else EMPTY,
-            "ceiling": f"{row['ceiling']:.0f}",
+            "ceiling": shown(row, "ceiling"),
             "headroom": f"{row['headroom']:.2f}" if row["floor agent"] else EMPTY,
         }
         for row in recorded.to_dict("records")
@@ -255,15 +259,16 @@ def sentence(finding: Finding) -> str:
     """A claim as text: verdict and sentence, then our numbers, those of placebo and null model, and the paper's."""
     parts = []
     if finding.sides:
-        parts.append(f"{finding.sides[0]:.1f} against {finding.sides[1]:.1f}")
+        parts.append(" against ".join(f"{side:.{decimals(finding)}f}" for side in finding.sides))
     if text := here_text(finding):
         parts.append(text if finding.sides else f"here {text}")
     if finding.placebo and finding.claim.contrast:
-        placebo = interval_text(finding.placebo, _decimals(finding), "+")
+        placebo = interval_text(finding.placebo, decimals(finding), "+")
         kind = "placebo" if "placebo" in finding.claim.contrast.placebo.lower() else "control"
         parts.append(f"{kind} *{finding.claim.contrast.placebo}*: {placebo}")
-    if finding.null:
-        null = interval_text(finding.null[1], _decimals(finding), "+")
+    contrast = finding.claim.contrast
+    if finding.null and not (finding.placebo and contrast and contrast.placebo.lower() == finding.null[0]):
+        null = interval_text(finding.null[1], decimals(finding), "+")
         parts.append(f"null model `{finding.null[0]}`: {null}")
     if finding.paper is not None:
         parts.append(f"paper {paper_text(finding)}")
@@ -277,7 +282,7 @@ def paper_text(finding: Finding) -> str:
         return EMPTY
     if isinstance(finding.paper, float):
         sign = "+" if finding.claim.paper and finding.claim.paper.less else ""
-        return f"{finding.paper:{sign}.{_decimals(finding)}f}"
+        return f"{finding.paper:{sign}.{decimals(finding)}f}"
     return str(finding.paper)
 
 
@@ -287,9 +292,9 @@ def here_text(finding: Finding) -> str:
         return ""
     if not isinstance(finding.here, Interval):
         return str(finding.here)
-    text = interval_text(finding.here, _decimals(finding), "+" if finding.sides else "")
-    text += " (lower is better)" if finding.claim.lower and finding.sides else ""
-    return ", ".join(filter(None, [text, f"n = {finding.n}", short(finding.model)]))
+    text = interval_text(finding.here, decimals(finding), "+" if finding.sides else "")
+    direction = "lower is better" if finding.claim.lower and finding.sides else ""
+    return ", ".join(filter(None, [text, direction, f"n = {finding.n}", short(finding.model)]))
 
 
 def interval_text(interval: Interval, decimals: int, sign: str = "") -> str:
@@ -303,7 +308,8 @@ def short(model: str) -> str:
     return model.split(" (")[0].split(",")[0]
 
 
-def _decimals(finding: Finding) -> int:
+def decimals(finding: Finding) -> int:
+    """Digits after the point: one for percent, three for distances and other values."""
     return 1 if finding.claim.unit == "%" else 3
 
 

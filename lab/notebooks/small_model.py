@@ -61,7 +61,10 @@ def sentences(judged: Sequence[PaperFindings]) -> list[str]:
 
 def _sentence(finding: Finding) -> str:
     """A claim as text: verdict, sentence, difference with n and model, and that of the strongest null model."""
-    null = f"; the null model `{finding.null[0]}` instead: {finding.null[1].value:+.1f}" if finding.null else ""
+    null = ""
+    if finding.null:
+        name, difference = finding.null
+        null = f"; the null model `{name}` instead: {0.0 + difference.value:+.{scoreboard.decimals(finding)}f}"
     return f"**{finding.verdict.word}**: {finding.claim.says}. {scoreboard.here_text(finding)}{null}."
 
 

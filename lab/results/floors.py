@@ -52,23 +52,28 @@ def ends(panel: pd.DataFrame) -> dict[str, Ends]:
 
 
 def of_models(stored: Stored) -> pd.DataFrame:
-    """All stored results of real models with headroom: a row per benchmark, condition and engine; see `standing`."""
+    """All stored results of real models with headroom: a row per benchmark, condition and engine; see `standing`.
+
+    A condition that is an agent without skill, such as Monotonic, asks no model though it is played beside one.
+    """
     import pandas as pd
 
     panel = stored.rows("0_floors", "0_floors")
     lower = set() if panel is None else {*panel.loc[panel["better"] == "lower", "metric"]}
+    floors = {(side.benchmark, side.condition.lower()) for side, s in stored.scores.items() if s.role == FLOOR}
     rows = [
         {"run": scores.run, **standing(scores, stored, lower=scores.metric in lower)}
         for scores in stored.scores.values()
         if scores.role == METHOD
         and scores.evidence == "measured"
+        and (scores.side.benchmark, scores.side.condition.lower()) not in floors
         and not engines.parse(scores.side.engine).kinds.isdisjoint(engines.MODELS)
     ]
     return pd.DataFrame(rows)
 
 
 def standing(scores: Scores, stored: Stored, lower: bool = False) -> dict[str, Any]:
-    """A method's score with the best agent without skill, the ceiling and the headroom; values in percent.
+    """A method's score with the best agent without skill, the ceiling and the headroom, as scores are stored.
 
     lower: whether lower scores are better.
 
@@ -96,7 +101,7 @@ def standing(scores: Scores, stored: Stored, lower: bool = False) -> dict[str, A
     ceiling = min(means[CEILING].values(), default=0.0) if lower else max(means[CEILING].values(), default=1.0)
     return {
         "benchmark": scores.side.benchmark, "method": scores.side.condition, "model": scores.side.engine,
-        "value": 100 * value, "best floor": 100 * floor, "floor agent": best, "ceiling": 100 * ceiling,
+        "value": value, "best floor": floor, "floor agent": best, "ceiling": ceiling, "lower": lower,
         "headroom": headroom(value, floor, ceiling), "n": len(scores.values), "data": scores.data,
         "floor on": "the same tasks" if covering else "other tasks" if same_data else "",
     }  # fmt: skip

@@ -163,7 +163,7 @@ def _standings(run: Results, stored: Stored) -> dict[tuple[str, str], tuple[str,
         standing = floors.standing(scores, stored, study.lower)
         row = study.label(run, scores.side.condition), study.headline_of(scores.side.benchmark)
         if standing["floor agent"] and isclose(values.get(row, nan), study.scale * scores.mean(scores.values)):
-            floor = f"{study.scale / 100 * standing['best floor']:.{study.decimals}f}"
+            floor = f"{study.scale * standing['best floor']:.{study.decimals}f}"
             text = f"{floor} ({standing['floor agent']}, {standing['floor on']})"
             standings[row] = text, f"{standing['headroom']:.2f}"
     return standings
