@@ -207,13 +207,14 @@ def headlines(judged: Iterable[PaperFindings]) -> list[Finding]:
 def forest(shown: Sequence[Finding]) -> Figure:
     """A forest plot of claims: our difference, the paper's, and those of placebo and strongest null model.
 
-    Differences in points and in a metric's own unit have separate panels. A claim that was not run shows only the
-    paper's value; claims without any number are left out.
+    Differences in points, in a metric's own unit, and those of which less is better have separate panels. A claim that
+    was not run shows only the paper's value; claims without any number are left out.
     """
     lines: dict[str, list[dots.Line]] = {}
     for finding in shown:
         if line := _line(finding):
-            lines.setdefault(AXES[finding.claim.unit], []).append(line)
+            axis = AXES[finding.claim.unit] + (", lower is better" if finding.claim.lower else "")
+            lines.setdefault(axis, []).append(line)
     run = [finding for finding in shown if finding.on_a_model]
     title = f"{count(run)[AGREES]} of {len(run)} comparisons confirm their claim and beat placebo and null model"
     return dots.draw([*lines.items()] or [("", [])], title, zero=True)
