@@ -22,7 +22,7 @@ from lab.models.engines import parse
 from lab.models.prompts import Fields, Prompt
 from standins.statefactory import languages
 from standins.statefactory.answers import UNPARSED
-from statefactory.benchmark import Pair, build
+from statefactory.benchmark import Pair, sample
 from statefactory.extraction import Trace, extract, read_trace
 from statefactory.prompts import ITEMS, InterpretFields, PerceiveFields, RefineFields, modules
 from statefactory.state import Attribute, Entity, Group, Level, State, Values, at_level, entity, from_level
@@ -76,7 +76,7 @@ def said(name: str) -> Entity:
 @cache
 def made(domain: str) -> Pair:
     """The shortest of a few synthetic pairs of the world."""
-    pairs = build(domain, "synthetic", 0, limit=4, show_progress=False).pairs()
+    pairs = sample(domain, "synthetic", limit=4)
     return min(pairs, key=lambda pair: (len(pair.shaped), pair.task))
 
 
