@@ -91,13 +91,8 @@ def collect(
         _announce(setup, opened.pending())
         try:
             play_all(opened, **_playing(setup, opened, workers, cluster, record), show_progress=show_progress)
-        except budget.BudgetSpent as error:
-            spent = error
-        except KeyboardInterrupt as error:
-            if not os.environ.get(RECORDING):
-                raise
-            budget.of_environment().stopped = f"stopped: {error}"
-            spent = budget.BudgetSpent(budget.of_environment().stopped)
+        except (budget.BudgetSpent, KeyboardInterrupt) as error:
+            spent = _spent(error)
         episodes, not_measured = by_group(setup, manifest.tasks, opened.episodes, opened.not_measured)
         if spent and not episodes:
             raise spent
@@ -112,6 +107,16 @@ def collect(
     _report(results)
     _note(before, results)
     return results
+
+
+def _spent(error: budget.BudgetSpent | KeyboardInterrupt) -> budget.BudgetSpent:
+    """The error of a spent budget. Ctrl-C under `lab record` spends it at once; otherwise it is raised again."""
+    if isinstance(error, budget.BudgetSpent):
+        return error
+    if not os.environ.get(RECORDING):
+        raise error
+    budget.of_environment().stopped = f"stopped: {error}"
+    return budget.BudgetSpent(budget.of_environment().stopped)
 
 
 def _note(before: Collection[tuple[str, ...]], results: Results[Any]) -> None:
