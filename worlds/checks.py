@@ -50,7 +50,6 @@ def multihop() -> list[Check]:
     folder = official_data() / NAME
     return [
         *_played("multihop", "writing", _packages("bm25s", "PyStemmer")),
-        package_check("numba", "package numba, for corpora of millions")._replace(optional=True),
         *(Check(f"official questions of {name}", present(folder, name), fix=f"put them into {folder}", optional=True)
           for name in DATASETS),
     ]  # fmt: skip

@@ -201,8 +201,8 @@ def scored(postings: Any, lengths: np.ndarray) -> np.ndarray:
 
     frequency = np.diff(postings.indptr)
     rarity = np.log(1 + (len(lengths) - frequency + 0.5) / (frequency + 0.5))
-    # max: in a corpus of stop words alone the mean length is 0.
-    weight = K1 * (1 - B + B * lengths / max(lengths.mean(), 1))
+    # or: in a corpus of stop words alone the mean length is 0.
+    weight = K1 * (1 - B + B * lengths / (lengths.mean() or 1))
     scores = np.empty(postings.nnz, np.float32)
     for low in range(0, postings.nnz, AT_ONCE):
         part = slice(low, low + AT_ONCE)

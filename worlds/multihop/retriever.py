@@ -5,21 +5,17 @@ title's suffix in brackets is ignored, so that "Parasite" finds "Parasite (film)
 remaining results come from BM25, by bm25s. The paper does not say how many results titles may take, which titles match,
 or their order; our choices are documented at `by_title`.
 
-With the package numba, bm25s's compiled backend searches corpora of more than LARGE paragraphs: five million in 10 ms
-of CPU time, a third of the time without it. Smaller corpora do not use it, since numba compiles again in each process,
-which takes several seconds.
+Five million paragraphs are searched in 30 ms of CPU time.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from lab.machine.doctor import INSTALL
 from worlds.multihop.index import (
     FILES,
     K1,
@@ -45,7 +41,6 @@ from worlds.stored import stored
 if TYPE_CHECKING:
     import numpy as np
 
-LARGE = 300_000  # paragraphs; above this, compiling pays off within a thousand queries
 NAMESAKES = 1000  # at most so many paragraphs with the same title words are compared
 PLACES = 0.5  # the share of the k results that title matches may take
 VERSION = 1  # raise it whenever the same corpus gives another index
@@ -94,15 +89,11 @@ class Retriever:
 
         if not known:
             return []
-        if self._index.backend == "numba":
-            numbers, scores = self._index.retrieve([known], k=min(k, len(self)), show_progress=False)
-            pairs = zip(numbers[0].tolist(), scores[0].tolist(), strict=True)
-        else:
-            all_scores = self._index.get_scores_from_ids(known)
-            matching = np.flatnonzero(all_scores)
-            if len(matching) > k:  # bm25s would sort zeros too, which takes a hundred times as long
-                matching = matching[all_scores[matching] >= np.partition(all_scores[matching], -k)[-k]]
-            pairs = zip(matching.tolist(), all_scores[matching].tolist(), strict=True)
+        all_scores = self._index.get_scores_from_ids(known)
+        matching = np.flatnonzero(all_scores)
+        if len(matching) > k:  # bm25s would sort zeros too, which takes a hundred times as long
+            matching = matching[all_scores[matching] >= np.partition(all_scores[matching], -k)[-k]]
+        pairs = zip(matching.tolist(), all_scores[matching].tolist(), strict=True)
         return sorted((pair for pair in pairs if pair[1] > 0), key=lambda pair: (-pair[1], pair[0]))[:k]
 
     def by_title(self, query: str, known: list[int], k: int) -> list[tuple[int, float]]:
@@ -181,16 +172,7 @@ class Retriever:
     def _index(self) -> Any:
         import bm25s
 
-        compiled = len(self) > LARGE
-        if compiled and not bm25s.NUMBA_AVAILABLE:
-            warnings.warn(
-                f"a corpus of {len(self):,} paragraphs is searched without the package numba, which takes about "
-                f"three times as long. Install it with: {INSTALL}",
-                stacklevel=2,
-            )
-            compiled = False
-        backend = "numba" if compiled else "numpy"
-        index = bm25s.BM25.load(self.folder, mmap=True, load_vocab=False, backend=backend)
+        index = bm25s.BM25.load(self.folder, mmap=True, load_vocab=False, backend="numpy")
         # Replaces the dictionary that was not loaded: bm25s checks whether a number is in it.
         index.unique_token_ids_set = range(len(self._array(VOCABULARY)))
         return index
