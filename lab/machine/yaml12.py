@@ -12,6 +12,10 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
 import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.cyaml import CParser
+from yaml.resolver import Resolver
 
 TAG = "tag:yaml.org,2002:"
 NULL, TEXT = TAG + "null", TAG + "str"
@@ -24,8 +28,11 @@ SCALARS = (
 )
 
 
-class Reader(yaml.SafeLoader):
-    """PyYAML's safe loader with the core schema. A duplicate key is an error, and so is an alias."""
+class Reader(Composer, CParser, SafeConstructor, Resolver):
+    """PyYAML's safe loader with the core schema. A duplicate key is an error, and so is an alias.
+
+    Text is parsed in C, about five times faster. Nodes are composed in Python: in C deep nesting ends the process.
+    """
 
     yaml_implicit_resolvers: dict[str, Any] = {}
     yaml_constructors = {
@@ -33,6 +40,11 @@ class Reader(yaml.SafeLoader):
         for tag, construct in yaml.SafeLoader.yaml_constructors.items()
         if tag is None or tag.removeprefix(TAG) in ("null", "bool", "int", "float", "str", "seq", "map")
     }
+
+    def __init__(self, text: str) -> None:
+        CParser.__init__(self, text)
+        for base in (Composer, SafeConstructor, Resolver):
+            base.__init__(self)
 
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         text = node.value

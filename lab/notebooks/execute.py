@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from lab.notebooks.worker import work
 from lab.runs.workers import THREAD_LIMITS
 
 CORES = "LOKY_MAX_CPU_COUNT"  # environment variable: the number of cores that joblib reports
+PRELOADED = "lab.notebooks.preloaded"  # imported once by the server from which workers are forked
 GRACE = 10.0  # seconds for a stopped worker to shut its kernel down
 FOLDER_VARIABLES = ("LAB_DATA", "LAB_CACHE", "LAB_FIGURES", "LAB_RUNS", "LAB_RECORDINGS")
 
@@ -68,7 +69,7 @@ class _Worker:
     """A process that executes a job. errors: file with its printed output. status: file with its kernel's progress."""
 
     job: Job
-    process: SpawnProcess
+    process: ForkServerProcess
     errors: Path
     status: Path
     started: float
@@ -148,16 +149,17 @@ def _start(job: Job, timeout: float | None, folder: Path, side_by_side: int) -> 
         path.mkdir(parents=True, exist_ok=True)
     # Files, not pipes: nobody reads them during execution, and a full pipe would block the worker.
     errors, status = folder / "errors", folder / "status"
-    spawn = multiprocessing.get_context("spawn")
-    receiver, sender = spawn.Pipe(duplex=False)
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload([PRELOADED])
+    receiver, sender = server.Pipe(duplex=False)
     arguments = (job.parameters, timeout, _environment(job, status, side_by_side), errors, sender)
-    process = spawn.Process(target=work, args=(job.source, job.output, job.partial, *arguments), daemon=True)
+    process = server.Process(target=work, args=(job.source, job.output, job.partial, *arguments), daemon=True)
     process.start()
     sender.close()  # so that the pipe closes when the worker ends
     return receiver, _Worker(job, process, errors, status, time.monotonic())
 
 
-def _stop(processes: Iterable[SpawnProcess]) -> None:
+def _stop(processes: Iterable[ForkServerProcess]) -> None:
     """Interrupt workers, and kill those that do not stop within GRACE seconds."""
     processes = [process for process in processes if process.pid and process.is_alive()]
     for process in processes:

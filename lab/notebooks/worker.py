@@ -51,6 +51,8 @@ def work(
     with printed.open("w") as sink:
         for descriptor in (1, 2):  # redirecting sys.stdout alone would miss the output of compiled code
             os.dup2(sink.fileno(), descriptor)
+    # Whole, since the server that this process is forked from may have started with another one.
+    os.environ.clear()
     os.environ.update(environment)
     progress = Progress()
     _listen(progress, timeout)
