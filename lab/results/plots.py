@@ -56,8 +56,8 @@ SETTINGS = {
 }
 # A date or a program version in a file would change its bytes from run to run.
 NO_METADATA: dict[str, dict[str, Any]] = {
-    ".pdf": {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None},
     ".png": {"Software": None},
+    ".pdf": {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None},
 }
 
 
@@ -71,7 +71,10 @@ def style() -> None:
 
 
 def save(figure: Figure, stem: str) -> list[Path]:
-    """Write `figures/<stem>.pdf` and `.png` (150 dpi) atomically. Equal figures give equal bytes. Returns the paths."""
+    """Write `figures/<stem>.png` (150 dpi) and `.pdf` atomically. Equal figures give equal bytes. Returns the paths.
+
+    Call it last: artists keep the positions of this first drawing, since constrained layout costs as much as a drawing.
+    """
     import matplotlib
 
     paths = []
@@ -79,6 +82,7 @@ def save(figure: Figure, stem: str) -> list[Path]:
         buffer = io.BytesIO()
         with matplotlib.rc_context({key: SETTINGS[key] for key in ("pdf.fonttype", "svg.hashsalt")}):
             figure.savefig(buffer, format=suffix[1:], dpi=DPI, metadata=metadata)
+        figure.set_layout_engine("none")
         path = path_of(stem, suffix)
         write_atomically(path, buffer.getvalue())
         paths.append(path)
@@ -90,7 +94,7 @@ def folded(title: str, figure: Figure, stem: str) -> HTML:
     import matplotlib.pyplot as plt
     from IPython.display import HTML
 
-    *_, png = save(figure, stem)
+    png, _ = save(figure, stem)
     plt.close(figure)
     encoded, text = base64.b64encode(png.read_bytes()).decode("ascii"), html.escape(title)
     picture = f'<img src="data:image/png;base64,{encoded}" alt="{text}" width="{WIDTH}">'

@@ -3,7 +3,7 @@
 from statefactory.plots.benchmark import draw_benchmark
 from statefactory.plots.idea import draw_idea
 from statefactory.plots.policy import draw_policy
-from statefactory.plots.results import draw_ablations, draw_by_domain, draw_table1
+from statefactory.plots.results import draw_ablations, draw_table1
 from statefactory.plots.trained import draw_learning, draw_matrix
 from statefactory.plots.tree import draw_tree
 from statefactory.plots.walkthrough import draw_walkthrough
@@ -11,7 +11,6 @@ from statefactory.plots.walkthrough import draw_walkthrough
 __all__ = [
     "draw_ablations",
     "draw_benchmark",
-    "draw_by_domain",
     "draw_idea",
     "draw_learning",
     "draw_matrix",

@@ -1,4 +1,4 @@
-"""Figures of EPIC distances: Table 1, the ablations of Figure 5, and tables by domain, with published and our values.
+"""Figures of EPIC distances: Table 1 and the ablations of Figure 5, with published and our values.
 
 Bars are horizontal, so that long names stay legible, and grouped by name. A backbone has the same color in all figures.
 Published bars are lighter, simulated ones dotted.
@@ -29,6 +29,7 @@ EVERYWHERE = ", trained on all domains"
 TRIPLETS = "Triplet accuracy"
 BEST, WORST = "#c0392b", "#1f4e9c"
 WIDTH = 13.0
+LETTERS = 19  # of a bar's name on a line
 NO_MODEL = "no model"
 COLORS = {
     NO_MODEL: "0.62",
@@ -103,26 +104,6 @@ def draw_table1(results: pd.DataFrame) -> Figure:
     return _finished(figure, axes, results)
 
 
-def draw_by_domain(
-    results: pd.DataFrame, order: Sequence[str], column: Literal["method", "backbone"] = "method"
-) -> Figure:
-    """EPIC distances by domain (Tables 13-16), one column per domain, with published and our values.
-
-    order: names of the bars from top to bottom; rows with other names are dropped. column: has these names.
-    Raises ValueError if no row has one of the names.
-    """
-    frame = _labelled(results[results["metric"].isin(metrics()) & results[column].isin(order)], column)
-    if frame.empty:
-        raise ValueError(f"no EPIC distance of {', '.join(order)}; the {column} is one of {set(results[column])}")
-    rows = _laid(frame, order)
-    figure, axes = _columns(frame, len(rows) + 0.7 * len(order))
-    for panel, metric in zip(axes, _present(frame), strict=True):
-        _draw(panel, rows, frame, metric)
-    _name_rows(axes[0], rows)
-    figure.legend(handles=_legend(frame, column), loc="outside upper left", ncols=4, fontsize="small")
-    return _finished(figure, axes, frame)
-
-
 def draw_ablations(panels: Mapping[str, pd.DataFrame]) -> Figure:
     """Figure 5: the Overall value of every setting, published and ours, with intervals.
 
@@ -154,7 +135,7 @@ def draw_ablations(panels: Mapping[str, pd.DataFrame]) -> Figure:
 def _draw_panel(axes: Axes, frame: pd.DataFrame, panel: Panel) -> None:
     rows = _laid(frame, list(dict.fromkeys(frame["name"])))
     _draw(axes, _hatched(rows, frame, panel.metric), frame, panel.metric)
-    _name_rows(axes, rows, room=19)
+    _name_rows(axes, rows)
     better = "higher" if panel.metric == TRIPLETS else "lower"
     axes.set_title(panel.title, loc="left")
     axes.set_xlabel(f"{panel.metric.removesuffix(', Overall')} ({better} is better)", fontsize="small")
@@ -311,22 +292,21 @@ def _draw(axes: Axes, bars: Sequence[Bar], frame: pd.DataFrame, metric: str, dec
     axes.tick_params(axis="x", labelsize="x-small")
 
 
-def _name_rows(axes: Axes, bars: Sequence[Bar], room: int = 26) -> None:
-    """Label the bars with their names, vertically centred and wrapped to `room` characters."""
+def _name_rows(axes: Axes, bars: Sequence[Bar]) -> None:
+    """Label the bars with their names, vertically centred and wrapped."""
     heights_by_name: dict[str, list[float]] = {}
     for bar in bars:
         heights_by_name.setdefault(bar.name, []).append(bar.y)
     middles = [sum(heights) / len(heights) for heights in heights_by_name.values()]
     axes.set_yticks(
-        middles, [textwrap.fill(name, room) for name in heights_by_name], fontsize="small", parse_math=False
+        middles, [textwrap.fill(name, LETTERS) for name in heights_by_name], fontsize="small", parse_math=False
     )
     axes.tick_params(axis="y", length=0)
 
 
-def _legend(frame: pd.DataFrame, column: str = "method") -> list[Patch]:
-    """Legend of the backbones, unless bars are named by them, and of published and simulated bars."""
-    backbones = [] if column == "backbone" else list(dict.fromkeys(frame["backbone"]))
-    patches = [Patch(facecolor=_color(name), edgecolor=EDGE, label=name) for name in backbones]
+def _legend(frame: pd.DataFrame) -> list[Patch]:
+    """Legend of the backbones, and of published and simulated bars."""
+    patches = [Patch(facecolor=_color(name), edgecolor=EDGE, label=name) for name in frame["backbone"].unique()]
     evidence = set(frame["evidence"])
     if "published" in evidence:
         patches.append(Patch(facecolor=_color(NO_MODEL, "published"), edgecolor=EDGE, label="lighter: published"))

@@ -69,13 +69,6 @@ PANELS = {
     "triplets": "Table 15",
 }
 
-FIGURES = {  # of the domains, by table
-    "Table 13": "table13_representation",
-    "Table 14": "table14_goal",
-    "Table 15": "table15_embeddings",
-    "Table 16": "table16_backbone",
-}
-
 
 def official_program() -> Scoring:
     """The standard scoring in the official program's convention."""

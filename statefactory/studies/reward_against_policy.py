@@ -36,7 +36,7 @@ from statefactory.studies import table1
 from statefactory.studies.policy import BEST_OF_N, BOTH, SEARCHED, best_of_n, reached, tree_search
 
 # Number of benchmark pairs for distances; predictions of trained models are stored for these official pairs.
-PAIRS = {"synthetic": table1.SLICE, "official": 60}
+PAIRS = {"synthetic": 4, "official": 60}
 SEARCH = "by tree search"
 WAYS = (END, MIDWAY, SEARCH)  # ways in which a predictor chooses: among attempts, or in a tree search
 Distances = Mapping[str, float]  # a pair's task -> EPIC distance

@@ -25,7 +25,6 @@ from statefactory.extraction import Trace
 from statefactory.planning.mcts import Node, best_line, in_order
 from statefactory.plots import (
     draw_ablations,
-    draw_by_domain,
     draw_learning,
     draw_table1,
     draw_tree,
@@ -161,25 +160,11 @@ def test_published_bars_are_lighter_and_measured_ones_have_whiskers(table1: pd.D
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("table", ["Table 13", "Table 14", "Table 15"])
-def test_tables_by_domain_have_published_beside_measured(table: str) -> None:
-    names = list(dict.fromkeys(tables.published(table, "statefactory")["method"]))
-    figure = draw_by_domain(beside(table, measured(names[0], "rules", 0.3)), names)
-    assert [axes.get_title() for axes in figure.axes][-1] == "Overall"
-    assert all(len(bars) == len(names) + 1 for bars in heights(figure))
-    assert not overlapping(figure)
-
-
-@pytest.mark.slow
 def test_a_backbone_has_one_color_in_all_figures(table1: pd.DataFrame) -> None:
     names = list(dict.fromkeys(tables.published("Table 13", "statefactory")["method"]))
     rows = measured(names[0], "rules@0.8", 0.3, evidence="simulated")
-    figures = [
-        draw_table1(table1),
-        draw_by_domain(beside("Table 13", [*rows, *measured(names[1], "local:tiny", 0.3)]), names),
-        draw_by_domain(beside("Table 16", measured("StateFactory", "rules", 0.3)), ["rules"], column="backbone"),
-        draw_ablations(panels()),
-    ]
+    other = {"representation": beside("Table 13", [*rows, *measured(names[1], "local:tiny", 0.3)])}
+    figures = [draw_table1(table1), draw_ablations(other), draw_ablations(panels())]
     drawn = {bar.get_facecolor()[:3] for figure in figures for axes in figure.axes for bar in axes.patches}
     own = ["no model", "rules", "rules@0.8", "local:tiny"]
     assert {results._color(name) for name in own} <= drawn
@@ -190,8 +175,8 @@ def test_a_backbone_has_one_color_in_all_figures(table1: pd.DataFrame) -> None:
 
 def test_two_values_for_one_bar_are_refused() -> None:
     twice = tables.table([*measured("A", "rules", 0.3), *measured("A", "rules", 0.4)])
-    with pytest.raises(ValueError, match="two values of EPIC distance, AlfWorld for A, measured · rules"):
-        draw_by_domain(twice, ["A"])
+    with pytest.raises(ValueError, match="two values of EPIC distance, Overall for A, measured · rules"):
+        draw_ablations({"representation": twice})
 
 
 def panels() -> dict[str, pd.DataFrame]:

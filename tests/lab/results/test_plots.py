@@ -43,7 +43,7 @@ def test_a_figure_has_the_same_bytes_twice(
         plots.label_evidence(axes.figure, results)
         files.append([path.read_bytes() for path in plots.save(axes.figure, "bars")])
     assert files[0] == files[1]
-    assert files[0][0].startswith(b"%PDF") and files[0][1].startswith(b"\x89PNG")
+    assert files[0][0].startswith(b"\x89PNG") and files[0][1].startswith(b"%PDF")
     for word in (b"CreationDate", b"Producer", b"matplotlib"):
         assert word not in files[0][0] + files[0][1]
 
