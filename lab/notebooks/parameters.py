@@ -41,7 +41,7 @@ CLOSED = ("benchmarks", "datasets", "lengths", "samples", "worlds")
 ONE_OF = "one of "  # how the help of a text begins that has no other values than its default and those quoted
 TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 QUOTED = re.compile('"([^"]+)"')
-QUOTES = ' (in braces or brackets, a text with ? or : wants "quotes")'
+QUOTES = ' (in braces or brackets, a text with a colon and a space wants "quotes")'
 WRITTEN = {bool: " (write true or false)", list: QUOTES, dict: QUOTES}
 
 

@@ -56,13 +56,13 @@ def test_a_parameter_line_of_another_form_is_named(tmp_path: Path, line: str) ->
 
 
 @pytest.mark.parametrize(
-    "text", ['{verify: "m?seed=1&top_p=1", act: replay:a-b.c}', "verify: m?seed=1&top_p=1\nact: replay:a-b.c"]
+    "text", ["{verify: m?seed=1&top_p=1, act: replay:a-b.c}", "verify: m?seed=1&top_p=1\nact: replay:a-b.c"]
 )
-def test_engines_of_operators_are_typed_as_yaml_and_a_question_mark_in_braces_wants_quotes(text: str) -> None:
+def test_engines_of_operators_are_typed_as_yaml_and_a_colon_in_braces_wants_quotes(text: str) -> None:
     engines = Parameter("engines", "dict", {}, "who answers single operators")
     assert parse(text, engines) == {"verify": "m?seed=1&top_p=1", "act": "replay:a-b.c"}
-    with pytest.raises(NotebookError, match=r'with \? or : wants "quotes"'):
-        parse("{verify: m?seed=1}", engines)
+    with pytest.raises(NotebookError, match='a colon and a space wants "quotes"'):
+        parse("{verify: m: 1}", engines)
 
 
 @pytest.mark.parametrize(
