@@ -133,8 +133,8 @@ def test_importing_the_suite_is_quick_and_loads_nothing_heavy() -> None:
     assert min(seconds) < 0.5
 
 
-# It trains with torch; `training` imports it when a training begins.
-HEAVY_ITSELF = "statefactory.reward_models.trainer"
+# One trains with torch, and `training` imports it when a training begins; the other loads papermill once for all pages.
+HEAVY_ITSELF = {"statefactory.reward_models.trainer", "lab.notebooks.preloaded"}
 # Modules that make tables and figures, and are imported for it.
 OF_TABLES = {"experiments", "studies", "plots"}
 
@@ -144,7 +144,7 @@ def test_modules_load_heavy_packages_where_they_are_used() -> None:
     """All in one process: a heavy package stands there from the first module on that loads it."""
     paths = [path.relative_to(ROOT).with_suffix("") for path in MODULES if path.stem[0] != "_"]
     paths = [path for path in paths if not OF_TABLES & {*path.parts}]
-    names = [name for name in (".".join(path.parts) for path in paths) if name != HEAVY_ITSELF]
+    names = [name for name in (".".join(path.parts) for path in paths) if name not in HEAVY_ITSELF]
     code = f"""
 import importlib, sys
 for name in {names}:
