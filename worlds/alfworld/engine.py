@@ -164,7 +164,7 @@ class FastPddlEnv(textworld.Environment):
         """Load a game. data: "pddl_domain", "grammar" with TASK_MARK, "task" and "pddl_problem"."""
         self._grounded = grounded(data["pddl_domain"], data["pddl_problem"])
         self._wording = checked(wording(data["grammar"]), self._grounded)
-        self._task = data["task"]
+        self._task, self._intro = data["task"], ""
         self._operators: dict[int, Operator] = {}
         # ALFWorld's wrapper, AlfredDemangler, reads this attribute to name things.
         self._entity_infos = entities(self._grounded)
@@ -172,8 +172,10 @@ class FastPddlEnv(textworld.Environment):
     def reset(self) -> GameState:
         self.downward_lib.load_sas(self._grounded.sas)
         self._facts = FactBase(self._grounded.facts)
-        intro = self._wording.intro(Scene(self._facts, self._entity_infos, {}))
-        return self._state(intro.replace(TASK_MARK, self._task))
+        if not self._intro:  # written once: a search resets a game thousands of times
+            intro = self._wording.intro(Scene(self._facts, self._entity_infos, {}))
+            self._intro = intro.replace(TASK_MARK, self._task)
+        return self._state(self._intro)
 
     def step(self, command: str) -> tuple[GameState, int, bool]:
         operator = self._valid.get(command.strip())
