@@ -22,7 +22,7 @@ STUDY = register(
         table1.STUDY,
         name="statefactory-held-out",
         conditions=(MONOTONIC, STATEFACTORY),
-        limits={"synthetic": dict.fromkeys(DOMAINS, 6)},  # of both kinds of pairs
+        limits={"synthetic": dict.fromkeys(DOMAINS, table1.SLICE)},  # of both kinds of pairs
     )
 )
 
