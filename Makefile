@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: reproduce test test-slow test-browser mutants lint lab bench benchmark check-notebooks notebooks readme book pins clean
+.PHONY: reproduce test test-slow test-browser mutants lint lab bench benchmark check-notebooks notebooks vectors readme book pins clean
 .DEFAULT_GOAL := reproduce
 
 # Execute every notebook offline into runs/notebooks/, and hold the numbers against notebooks/expected.yaml.
@@ -67,6 +67,13 @@ bench: $(DEV)
 # Build RewardPrediction's trajectories once and keep them: make benchmark DATA=official
 benchmark: $(READY)
 	$(RUN) statefactory.benchmark build --data $(DATA) --workers $(JOBS)
+
+# Embed anew what the notebooks embed with their defaults, and store it in data/vectors.npz.
+vectors: $(READY)
+	rm -rf build/vectors data/vectors.npz
+	LAB_CACHE=build/vectors/answers.sqlite LAB_RUNS=build/vectors/runs $(RUN) lab run --jobs $(JOBS) --out build/vectors \
+	  0_tour 4_explore/your_own $(patsubst notebooks/%.ipynb,%,$(wildcard notebooks/2_statefactory/*.ipynb))
+	$(RUN) statefactory.embeddings.stored build/vectors/embeddings.sqlite
 
 # Fail when a committed notebook is out of form or its outputs are not what a re-run gives.
 check-notebooks: $(READY)

@@ -116,7 +116,9 @@ def _clean_content(kind: str, content: Any) -> Any:
 
 
 def _clean_text(text: str) -> str:
-    text = ADDRESS.sub("0x…", CELL_FILE.sub("<cell>", text))
+    if "/ipykernel_" in text:  # in a picture's base64 the pattern would try every slash, seconds a picture
+        text = CELL_FILE.sub("<cell>", text)
+    text = ADDRESS.sub("0x…", text)
     replacements = {
         str(official_data().resolve()): "data/official",
         sys.prefix: ".venv",

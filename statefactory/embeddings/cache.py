@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,9 +18,11 @@ from lab.machine import progress
 from lab.machine.paths import answer_cache
 from lab.machine.reading import checksum
 from lab.models.cache import Database, note_damaged, tell_damaged
+from statefactory.embeddings import stored
 
 KEYS_A_QUERY = 500  # SQLite before 3.32 allows 999 parameters per statement
 IN_MEMORY = 200_000  # vectors; 300 MB at 384 numbers each
+SELECT = "SELECT key, CAST(vector AS BLOB), checksum FROM vectors"
 SHOWN = 80  # characters of a text in an error
 
 
@@ -57,10 +59,17 @@ class VectorFile(Database):
             for start in range(0, len(keys), KEYS_A_QUERY):
                 batch = keys[start : start + KEYS_A_QUERY]
                 marks = ",".join("?" * len(batch))
-                query = f"SELECT key, CAST(vector AS BLOB), checksum FROM vectors WHERE key IN ({marks})"
-                rows += self._rows(query, *batch)
+                rows += self._rows(f"{SELECT} WHERE key IN ({marks})", *batch)
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from error
+        return self._intact(rows)
+
+    def everything(self) -> dict[bytes, np.ndarray]:
+        """All vectors, by key in ascending order. Raises sqlite3.Error if the file cannot be read."""
+        return self._intact(self._rows(f"{SELECT} ORDER BY key"))
+
+    def _intact(self, rows: Iterable[tuple[bytes, bytes, int]]) -> dict[bytes, np.ndarray]:
+        rows = list(rows)
         intact = {key: blob for key, blob, stored_sum in rows if checksum(key, blob) == stored_sum}
         note_damaged(self.path, [key.hex() for key, *_ in rows if key not in intact])
         tell_damaged()
@@ -126,7 +135,8 @@ class Cached:
             unknown = [text for text in dict.fromkeys(texts) if text not in self._memory]
             keys = {text: self._key(text) for text in unknown}
             self._count_cut(unknown)
-            hits = self.file.read(list(keys.values()))
+            hits = stored.among(keys.values())
+            hits |= self.file.read([key for key in keys.values() if key not in hits])
             cached = {text: hits[key] for text, key in keys.items() if key in hits}
             # Sorted by length: texts of a batch are padded to the longest.
             misses = sorted((text for text in unknown if text not in cached), key=lambda text: (len(text), text))

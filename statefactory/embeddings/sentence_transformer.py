@@ -58,8 +58,8 @@ class SentenceTransformerModel:
         long_texts = [text for text in texts if len(self._prepared(text).encode()) > limit - ADDED]
         if not long_texts or not limit or not (folder / "tokenizer.json").exists():
             return []
-        token_ids = _tokenizer(str(folder))([self._prepared(text) for text in long_texts])["input_ids"]
-        return [text for text, tokens in zip(long_texts, token_ids, strict=True) if len(tokens) > limit]
+        encoded = _tokenizer(str(folder)).encode_batch([self._prepared(text) for text in long_texts])
+        return [text for text, tokens in zip(long_texts, encoded, strict=True) if len(tokens) > limit]
 
     def _prepared(self, text: str) -> str:
         return self._entry.prefix + sendable(text).strip() if self._entry.prefix else sendable(text)
@@ -76,9 +76,11 @@ def _limit(folder: str) -> int:
 
 @cache
 def _tokenizer(folder: str) -> Any:
-    from transformers import PreTrainedTokenizerFast
+    from tokenizers import Tokenizer  # transformers, which has it, too, takes seconds to import
 
-    return PreTrainedTokenizerFast(tokenizer_file=str(Path(folder) / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(Path(folder) / "tokenizer.json"))
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 @cache

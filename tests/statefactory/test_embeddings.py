@@ -295,6 +295,20 @@ print(embedder.embed(["shelf", "mug"]).shape, [m for m in ("torch", "transformer
     assert run(program, tmp_path) == "(2, 384) []\n"
 
 
+def test_the_tour_needs_no_model_since_the_models_vectors_come_with_the_suite(
+    tmp_path: Path, minilm: Cached, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from statefactory.studies.idea import idea
+
+    embed, texts = Cached.embed, dict[str, None]()
+    with monkeypatch.context() as watched:
+        watched.setattr(Cached, "embed", lambda self, some: (texts.update(dict.fromkeys(some)), embed(self, some))[1])
+        watched.setattr(SentenceTransformerModel, "embed", lambda self, some: pytest.fail(f"not stored: {some[0]}"))
+        assert idea().distance < 0.3 and len(texts) > 20
+        kept = embed(open_embedder(cache=VectorFile(tmp_path / "none.sqlite")), [*texts])
+    np.testing.assert_allclose(kept, minilm.model.embed([*texts]), atol=1e-5)
+
+
 # What is no vector
 
 

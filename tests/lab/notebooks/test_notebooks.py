@@ -275,6 +275,13 @@ def test_normalising_takes_out_what_a_run_leaves_behind() -> None:
     assert cell.execution_count == 17, "the notebook given is left as it was"
 
 
+def test_a_page_with_a_large_picture_is_normalised_at_once() -> None:
+    page = f'<img src="data:image/png;base64,{"/9j4AAQ" * 300_000}"> at 0x7f3a2b1c4d5e'
+    cell = new_code_cell("f()", outputs=[new_output("display_data", {"text/html": page})])
+    (left,) = normalise(new_notebook(cells=[cell])).cells[0].outputs
+    assert left.data["text/html"] == page.replace("0x7f3a2b1c4d5e", "0x…")
+
+
 def _png_with_text() -> bytes:
     import io
 
