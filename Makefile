@@ -73,7 +73,7 @@ vectors: $(READY)
 	rm -rf build/vectors data/vectors.npz
 	LAB_CACHE=build/vectors/answers.sqlite LAB_RUNS=build/vectors/runs $(RUN) lab run --jobs $(JOBS) --out build/vectors \
 	  0_tour 4_explore/your_own $(patsubst notebooks/%.ipynb,%,$(wildcard notebooks/2_statefactory/*.ipynb))
-	$(RUN) statefactory.embeddings.stored build/vectors/embeddings.sqlite
+	$(RUN) statefactory.embeddings build/vectors/embeddings.sqlite
 
 # Fail when a committed notebook is out of form or its outputs are not what a re-run gives.
 check-notebooks: $(READY)

@@ -7,20 +7,21 @@ Other texts are embedded as always. A key is a hash of the model's files and of 
 
 from __future__ import annotations
 
-import sys
+import zlib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
 from lab.machine.paths import ROOT
+from lab.machine.reading import damaged
 
 FILE = ROOT / "data" / "vectors.npz"  # keys: uint8, shape (n, 32); vectors: float32, shape (n, 384)
 
 
 def among(keys: Iterable[bytes]) -> dict[bytes, np.ndarray]:
-    """The stored vectors of those keys that have one."""
+    """The stored vectors of those keys that have one. Raises DamagedFile."""
     vectors = _stored()
     return {key: vectors[key] for key in keys if key in vectors}
 
@@ -29,19 +30,8 @@ def among(keys: Iterable[bytes]) -> dict[bytes, np.ndarray]:
 def _stored() -> Mapping[bytes, np.ndarray]:
     if not FILE.exists():
         return {}
-    with np.load(FILE) as arrays:
-        return dict(zip(map(bytes, arrays["keys"]), arrays["vectors"], strict=True))
-
-
-def store(path: Path) -> None:
-    """Write FILE from all vectors of a cache."""
-    from statefactory.embeddings.cache import VectorFile
-
-    vectors = VectorFile(path).everything()
-    keys = np.array([[*key] for key in vectors], np.uint8)
-    np.savez_compressed(FILE, keys=keys, vectors=np.stack([*vectors.values()]))
-    print(f"{FILE}: {len(vectors)} vectors")
-
-
-if __name__ == "__main__":
-    store(Path(sys.argv[1]))
+    try:
+        with np.load(FILE) as arrays:
+            return dict(zip(map(bytes, arrays["keys"]), arrays["vectors"], strict=True))
+    except (OSError, EOFError, KeyError, ValueError, BadZipFile, zlib.error) as error:
+        raise damaged(FILE, error) from None

@@ -19,9 +19,10 @@ import pytest
 
 from chat_server import ChatServer, Request, Response, echoes_key
 from lab.machine import weights as pinned_weights
+from lab.machine.faults import DamagedFile
 from lab.models.client import EndpointError, EndpointUnavailable
 from lab.models.servers import MissingKey
-from statefactory.embeddings import MissingEmbedder, known, open_embedder, weights
+from statefactory.embeddings import MissingEmbedder, known, open_embedder, stored, weights
 from statefactory.embeddings.cache import Cached, VectorFile, unit
 from statefactory.embeddings.checks import checks
 from statefactory.embeddings.endpoint import BATCH
@@ -307,6 +308,17 @@ def test_the_tour_needs_no_model_since_the_models_vectors_come_with_the_suite(
         assert idea().distance < 0.3 and len(texts) > 20
         kept = embed(open_embedder(cache=VectorFile(tmp_path / "none.sqlite")), [*texts])
     np.testing.assert_allclose(kept, minilm.model.embed([*texts]), atol=1e-5)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK no archive", b"version https://git-lfs.github.com/spec/v1"])
+def test_a_damaged_file_of_stored_vectors_is_named_with_the_way_to_restore_it(
+    tmp_path: Path, file: VectorFile, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    (broken := tmp_path / "vectors.npz").write_bytes(content)
+    monkeypatch.setattr(stored, "FILE", broken)
+    monkeypatch.setattr(stored, "_stored", stored._stored.__wrapped__)
+    with pytest.raises(DamagedFile, match=r"vectors\.npz is damaged: .*Restore it"):
+        Cached(Letters(), file).embed(["mug"])
 
 
 # What is no vector
