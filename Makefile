@@ -68,7 +68,7 @@ bench: $(DEV)
 benchmark: $(READY)
 	$(RUN) statefactory.benchmark build --data $(DATA) --workers $(JOBS)
 
-# Embed anew what the notebooks embed with their defaults, and store it in data/vectors.npz.
+# Embed the texts that notebooks embed with their defaults, and store the vectors in data/vectors.npz.
 vectors: $(READY)
 	rm -rf build/vectors data/vectors.npz
 	LAB_CACHE=build/vectors/answers.sqlite LAB_RUNS=build/vectors/runs $(RUN) lab run --jobs $(JOBS) --out build/vectors \

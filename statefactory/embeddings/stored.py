@@ -1,6 +1,6 @@
 """Vectors that come with the suite: of the texts that notebooks embed with their defaults, so that they load no model.
 
-    make vectors     writes the file anew, after such a text or default has changed
+    make vectors     rewrites the file; needed after such a text or default has changed
 
 Other texts are embedded as always. A key is a hash of the model's files and of the text, so no vector can be outdated.
 """
