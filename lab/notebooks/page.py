@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.notebooks import answers, expected, panels, register, scoreboard
 from lab.results import dots, plots, tables
+from lab.results.claims import BadClaim
 from lab.results.display import Shown
 from lab.results.exports import EMPTY
 from lab.results.plots import FEW
@@ -31,10 +32,18 @@ MOST_METRICS, MOST_ROWS = 3, 12  # maximal size of the table
 
 
 def answer(notebook: str) -> None:
-    """Display the answer box of a notebook and its key figure."""
+    """Display the answer box of a notebook and its key figure.
+
+    If the box names a figure that no run has stored yet, the error stands in its place: this run may store it, and
+    `lab run --in-place` makes the box again afterwards.
+    """
     from IPython.display import display
 
-    for data, metadata in bundles(notebook):
+    try:
+        parts = bundles(notebook)
+    except BadClaim as error:
+        parts = [(_markdown(answers.boxed([f"- {error}"])), {})]
+    for data, metadata in parts:
         display(data, metadata=metadata, raw=True)
 
 

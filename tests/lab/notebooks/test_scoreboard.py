@@ -11,7 +11,7 @@ import pytest
 
 from lab.machine.faults import DamagedFile
 from lab.machine.paths import ROOT, published_data, recordings_folder
-from lab.notebooks import answers, commands, deviations, front_page, panels, register, scoreboard
+from lab.notebooks import answers, commands, deviations, expected, front_page, page, panels, register, scoreboard
 from lab.notebooks.documents import committed, name_of
 from lab.results import dots, exports, stored
 from lab.results.claims import BadClaim
@@ -209,6 +209,19 @@ def test_an_items_answer_states_the_reported_figures() -> None:
         answers.filled("{wrong %}", values)
     with pytest.raises(BadClaim, match="'open', which its notebook does not report"):
         answers.filled("it {open|ends|goes on}", {"open": None})  # of data that is not here: neither text is true
+
+
+def test_the_first_run_of_a_page_whose_answer_names_a_new_figure_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    notebook = "3_procllm/figure4_runtime"
+    monkeypatch.setenv("LAB_FIGURES", str(tmp_path))
+    expected.Report(notebook, "synthetic", 3)("of an older version", 1)
+    monkeypatch.setattr(stored, "COMMITTED", tmp_path)
+    with pytest.raises(BadClaim, match="which its notebook does not report"):
+        page.bundles(notebook)  # what is written into committed pages
+    page.answer(notebook)
+    assert "which its notebook does not report" in capsys.readouterr().out
 
 
 def test_engines_in_sentences_are_code_and_no_email_addresses() -> None:
