@@ -14,7 +14,17 @@ from lab.notebooks import panels, register, scoreboard, small_model
 from lab.notebooks.register import PaperFindings
 from lab.notebooks.scoreboard import here_text, largest, sentence, short
 from lab.results import floors, stored
-from lab.results.claims import BY_CONSTRUCTION, BY_NULL, BY_PLACEBO, FITTED, NOT_RUN, BadClaim, Finding, count
+from lab.results.claims import (
+    BY_CONSTRUCTION,
+    BY_NULL,
+    BY_PLACEBO,
+    FITTED,
+    NOT_RUN,
+    SHOWS_NOTHING,
+    BadClaim,
+    Finding,
+    count,
+)  # fmt: skip
 from lab.results.plots import FEW
 from lab.results.statistics import Interval
 from lab.results.stored import Stored, Value
@@ -121,8 +131,9 @@ def found(judged: Sequence[PaperFindings]) -> list[str]:
         f"{free[FITTED] + free[BY_CONSTRUCTION]} are fitted or inputs of ours and test nothing.",
         _strongest_null(run),
         f"Of {len(run)} comparisons on real models (largest: {largest({finding.model for finding in run})}), "
-        f"{tally[AGREES]} confirm their claim and {tally[OPPOSES]} contradict it; in {matched} a placebo or null model "
-        f"does as well, and {tally[TOO_SMALL]} have too few tasks.",
+        f"{tally[AGREES]} confirm their claim and {tally[OPPOSES]} contradict it; {matched} agree, but are not better "
+        f"than a placebo or null model; in {tally[SHOWS_NOTHING]} the plain agent is at floor or ceiling; "
+        f"{tally[TOO_SMALL]} are undecided.",
         _named("Confirmed", agreeing) + " " + _named("Contradicted", opposing),
         f"{count(flat)[NOT_RUN]} claims were not run: they need a model, data or a recording.",
     ]

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Titles of figures of pages about more than one table.
-TITLES = {"0_floors": "Agents without skill and ceilings, every benchmark", "0_scoreboard": "Headline claims"}
+TITLES = {"0_floors": "Agents without skill and ceilings, every benchmark", "0_scoreboard": "Headline claims",
+          "0_small_model": "Claims on recorded models"}  # fmt: skip
 DPI, WIDTH = 100, 800  # a figure of 8 inches is 800 pixels wide
 MOST_METRICS, MOST_ROWS = 3, 12  # maximal size of the table
 

@@ -17,6 +17,7 @@ from lab.results.claims import (
     BY_PLACEBO,
     FITTED,
     NOT_RUN,
+    SHOWS_NOTHING,
     Finding,
     count,
 )
@@ -54,7 +55,7 @@ def tiles(judged: Sequence[PaperFindings]) -> pd.DataFrame:
             ],
             "claims on real models": [
                 f"{asked[AGREES]} agree, {asked[OPPOSES]} oppose, {asked[BY_PLACEBO] + asked[BY_NULL]} matched by a "
-                f"placebo or null model, {asked[TOO_SMALL]} too small"
+                f"placebo or null model, {asked[SHOWS_NOTHING]} show nothing, {asked[TOO_SMALL]} too small"
             ],
             "largest model": [f"here {here}; in the papers {in_papers}"],
             "not run": [f"{free[NOT_RUN] + asked[NOT_RUN]}"],
@@ -69,7 +70,7 @@ def table(judged: PaperFindings, to_notebooks: str) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "item": _linked(finding, to_notebooks),
-            "claim": finding.claim.says,
+            "claim": finding.claim.sentence,
             "paper": paper_text(finding),
             "here [95 % interval], n, model": here_text(finding) or EMPTY,
             "verdict": finding.verdict.word,
@@ -227,8 +228,8 @@ def _line(finding: Finding) -> dots.Line | None:
     if here is None and not paper:
         return None
     dot = dots.Dot(*here, dots.who(finding.model), finding.n) if here else None
-    null, placebo = finding.null and finding.null[1].value, finding.placebo and finding.placebo.value
-    return dots.Line(finding.claim.says, (dot,) if dot else (), paper, null, placebo)
+    null, placebo = finding.rival and finding.rival[1].value, finding.placebo and finding.placebo.value
+    return dots.Line(finding.claim.sentence, (dot,) if dot else (), paper, null, placebo)
 
 
 def headroom(recorded: pd.DataFrame) -> pd.DataFrame:
@@ -267,14 +268,13 @@ def sentence(finding: Finding) -> str:
         placebo = interval_text(finding.placebo, decimals(finding), "+")
         kind = "placebo" if "placebo" in finding.claim.contrast.placebo.lower() else "control"
         parts.append(f"{kind} *{finding.claim.contrast.placebo}*: {placebo}")
-    contrast = finding.claim.contrast
-    if finding.null and not (finding.placebo and contrast and contrast.placebo.lower() == finding.null[0]):
-        null = interval_text(finding.null[1], decimals(finding), "+")
-        parts.append(f"null model `{finding.null[0]}`: {null}")
+    if finding.rival:
+        name, difference = finding.rival
+        parts.append(f"null model `{name}`: {interval_text(difference, decimals(finding), '+')}")
     if finding.paper is not None:
         parts.append(f"paper {paper_text(finding)}")
     parts = parts or [finding.verdict.detail]  # such as the state of a planned recording
-    return f"**{finding.verdict.word}**: {finding.claim.says}. {'; '.join(parts)}."
+    return f"**{finding.verdict.word}**: {finding.claim.sentence}. {'; '.join(parts)}."
 
 
 def paper_text(finding: Finding) -> str:

@@ -15,7 +15,7 @@ from lab.machine.paths import recordings_folder
 from lab.machine.reading import read_table
 from lab.notebooks import scoreboard
 from lab.notebooks.register import PaperFindings
-from lab.results.claims import BY_NULL, BY_PLACEBO, Finding, count
+from lab.results.claims import BY_NULL, BY_PLACEBO, SHOWS_NOTHING, Finding, count
 from lab.results.exports import EMPTY
 from lab.results.plots import FEW
 from lab.results.statistics import Interval, smallest_difference
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEADING = 4  # sentences on single claims, after the one that counts all claims
+PILOTS_UNTIL = "2026-11-22"  # recordings up to this day decide nothing (PROTOCOL.md)
 
 
 def run(judged: Sequence[PaperFindings]) -> list[Finding]:
@@ -39,10 +40,13 @@ def run(judged: Sequence[PaperFindings]) -> list[Finding]:
 
 
 def leading(judged: Sequence[PaperFindings]) -> list[Finding]:
-    """Of each table or figure the claim with most tasks, those with most first; without claims on fewer than FEW."""
+    """Of each table or figure the claim with most tasks, those with most first; without claims on fewer than FEW.
+
+    A claim that was named before its recording precedes an exploratory one.
+    """
     by_item: dict[tuple[str, str], Finding] = {}
     for paper in judged:
-        for finding in sorted(run([paper]), key=lambda finding: -finding.n):
+        for finding in sorted(run([paper]), key=lambda finding: (finding.claim.exploratory, -finding.n)):
             by_item.setdefault((paper.paper.paper, finding.claim.item), finding)
     return sorted((finding for finding in by_item.values() if finding.n >= FEW), key=lambda finding: -finding.n)
 
@@ -53,8 +57,9 @@ def sentences(judged: Sequence[PaperFindings]) -> list[str]:
     tally, model = count(answered), scoreboard.largest({finding.model for finding in answered})
     first = (
         f"Of {len(every)} claims on small models, {len(answered)} were run (the largest model is {model}). Confirmed, "
-        f"beyond placebo and null model: {tally[AGREES]}. Contradicted: {tally[OPPOSES]}. Matched by a placebo or null "
-        f"model: {tally[BY_PLACEBO] + tally[BY_NULL]}. With too few tasks: {tally[TOO_SMALL]}."
+        f"beyond placebo and null model: {tally[AGREES]}. Contradicted: {tally[OPPOSES]}. Not better than a placebo or "
+        f"null model: {tally[BY_PLACEBO] + tally[BY_NULL]}. Plain agent at floor or ceiling: {tally[SHOWS_NOTHING]}. "
+        f"Undecided: {tally[TOO_SMALL]}."
     )
     return [first, *map(_sentence, leading(judged)[:LEADING])]
 
@@ -62,14 +67,14 @@ def sentences(judged: Sequence[PaperFindings]) -> list[str]:
 def _sentence(finding: Finding) -> str:
     """A claim as text: verdict, sentence, difference with n and model, and that of the strongest null model."""
     null = ""
-    if finding.null:
-        name, difference = finding.null
+    if finding.rival:
+        name, difference = finding.rival
         null = f"; the null model `{name}` instead: {0.0 + difference.value:+.{scoreboard.decimals(finding)}f}"
-    return f"**{finding.verdict.word}**: {finding.claim.says}. {scoreboard.here_text(finding)}{null}."
+    return f"**{finding.verdict.word}**: {finding.claim.sentence}. {scoreboard.here_text(finding)}{null}."
 
 
 def comparisons(findings: Sequence[Finding]) -> pd.DataFrame:
-    """A row per claim: the paired difference, those of placebo and strongest null model, and the verdict.
+    """A row per claim: the paired difference, those of placebo or control and strongest null model, and the verdict.
 
     smallest: the minimum detectable difference for this n, from the width of the interval, if it has one.
     """
@@ -77,10 +82,12 @@ def comparisons(findings: Sequence[Finding]) -> pd.DataFrame:
 
     return pd.DataFrame(
         {
-            "claim": finding.claim.says,
+            "claim": finding.claim.sentence,
             "difference [95 %], n": f"{signed(finding.here)}, {finding.n}",
-            "placebo instead": signed(finding.placebo) if finding.placebo else EMPTY,
-            "null model instead": f"{signed(finding.null[1])} ({finding.null[0]})" if finding.null else EMPTY,
+            "control instead": f"{signed(finding.placebo)} ({finding.claim.contrast.placebo})"
+            if finding.placebo and finding.claim.contrast
+            else EMPTY,
+            "null model instead": f"{signed(finding.rival[1])} ({finding.rival[0]})" if finding.rival else EMPTY,
             "smallest": f"{smallest:.2g}" if (smallest := smallest_difference(finding.here)) > 0 else EMPTY,
             "verdict": finding.verdict.word,
         }
@@ -90,7 +97,11 @@ def comparisons(findings: Sequence[Finding]) -> pd.DataFrame:
 
 
 def costs() -> pd.DataFrame:
-    """Recordings of answers to prompts, then the planned ones: state, hours, calls, tokens, and what was unreadable."""
+    """Recordings of answers to prompts, then the planned ones: state, hours, calls, tokens, and what was unreadable.
+
+    hours: of the wall clock; a sitting may have waited for other work. calls: of the model. A recording that plays
+    another one's condition has its calls, too.
+    """
     import pandas as pd
 
     plan = planned.plan()
@@ -102,14 +113,16 @@ def costs() -> pd.DataFrame:
 
 
 def _cost(name: str, recording: Recording, row: Planned | None) -> dict[str, Any]:
-    line: dict[str, Any] = {"recording": name, "state": row.state if row else "whole"}
+    pilot = recording.date <= PILOTS_UNTIL
+    line: dict[str, Any] = {"recording": name, "state": row.state if row else "pilot" if pilot else "whole"}
     line |= {"planned hours": row.hours} if row else {}
-    line |= {"hours": round(recording.hours, 1)} if recording.sittings else {}
+    hours = recording.hours or recording.seconds / 3600
+    line |= {"hours": round(hours, 1)} if hours else {}
     if not recording.whole:
         return line
     used = recordings.read_usage(name, recording)
-    calls = int(used["calls"].sum())
-    malformed = used["paths"].str.extract(r"malformed (\d+)")[0].astype(float).sum()
+    malformed, by_rules = (_read_by(used, path).sum() for path in ("malformed", "rules"))
+    calls = int(used["calls"].sum() - by_rules)
     return line | {
         "episodes": len(recording.tasks),
         "calls": calls,
@@ -119,18 +132,42 @@ def _cost(name: str, recording: Recording, row: Planned | None) -> dict[str, Any
     }
 
 
+def _read_by(used: pd.DataFrame, path: str) -> pd.Series:
+    """How many answers of each row of a usage.csv were read in this way."""
+    return used["paths"].str.extract(rf"{path} (\d+)")[0].astype(float).fillna(0)
+
+
+def unreadable(method: str) -> pd.DataFrame:
+    """Of each operator in the recordings of a method: calls, and malformed and cut answers in percent of them."""
+    used = recordings.usage(method)
+    rows = used.assign(malformed=_read_by(used, "malformed")).groupby(["dataset", "method", "operator"], sort=False)
+    counts = rows.agg({"calls": "sum", "malformed": "sum", "truncated": "sum"}).reset_index()
+    shares = {f"{name}, %": 100 * counts[column] / counts["calls"]
+              for name, column in (("malformed", "malformed"), ("cut", "truncated"))}  # fmt: skip
+    return counts.drop(columns=["malformed", "truncated"]).assign(**shares, evidence="measured")
+
+
+def worst(counts: pd.DataFrame) -> str:
+    """The operator with most malformed answers over all datasets, and their share. counts: of `unreadable`."""
+    malformed = (counts["malformed, %"] * counts["calls"] / 100).groupby(counts["operator"]).sum()
+    share = malformed / counts.groupby("operator")["calls"].sum()
+    return f"{share.idxmax()} {100 * share.max():.0f} %"
+
+
 def next_hours(hours: float = 4.0) -> pd.DataFrame:
     """What the next hours of recording settle: rows that fit into them, those begun first, else in the plan's order.
 
-    left: planned hours for the tasks that a row lacks. settles: claims that need no row beyond these.
+    left: hours for the tasks that a row lacks, at the pace of its sittings, or as planned before the first. settles:
+    claims that need no row beyond these.
     """
     import pandas as pd
 
     pending = [row for row in planned.plan().values() if row.state not in ("whole", "void")]
     chosen, spent = list[tuple[Planned, float]](), 0.0
     for row in sorted(pending, key=lambda row: row.recording is None):
-        done = len(row.recording.tasks) / row.recording.planned if row.recording else 0.0
-        left = row.hours * (1 - done)
+        begun = row.recording
+        pace = begun.hours / len(begun.tasks) if begun and begun.tasks else row.hours / begun.planned if begun else 0.0
+        left = pace * (begun.planned - len(begun.tasks)) if begun else row.hours
         if spent + left > hours:
             break
         chosen.append((row, left))

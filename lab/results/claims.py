@@ -12,6 +12,7 @@ A claim without numbers, or with a planned recording, is NOT RUN. The other verd
     TOO SMALL                  n is too small: neither of the above, or no significant direction
     AGREES · OPPOSES           contrast: the claimed direction, or the opposite, with Holm's correction within an item
     AGREES, but so does …      the placebo or the strongest null model: the condition is not significantly better
+    SHOWS NOTHING              contrast: the model's other condition scores below 5 % or above 80 % (PROTOCOL.md)
     FITTED · BY CONSTRUCTION   a choice was fitted to the value, or the value is our input: no test of the paper
     VOID                       its recording was made with other prompts
     MISSING                    its numbers are not stored
@@ -32,9 +33,11 @@ from lab.results.verdicts import Verdict
 
 FITTED, BY_CONSTRUCTION = "FITTED", "BY CONSTRUCTION"
 BY_PLACEBO, BY_NULL = "AGREES, but so does the placebo", "AGREES, but so does a null model"
+SHOWS_NOTHING = "SHOWS NOTHING"
 NOT_RUN, VOID, MISSING = "NOT RUN", "VOID", "MISSING"
 FAULTS = (VOID, MISSING)
 LEAST = 20  # tasks needed for a verdict on a contrast's direction
+PLAIN = (0.05, 0.80)  # a plain agent's share outside of these leaves no room for a difference, or none to earn it
 MOST_WORDS = 10  # maximum in a claim's sentence
 STRICT: Any = {"extra": "forbid"}  # a misspelt field of a file is an error
 
@@ -109,7 +112,7 @@ class Claim:
     item: its table, figure or section. unit: "%" for rates, whose stored scores are in [0, 1]; "" for plain numbers.
     margin: in the unit, within which values count as equal; 0 for exact equality. lower: smaller scores are better.
     nature, because: whether and why the value is no test of the paper. why: known reason for a difference. least:
-    tasks needed for a direction. headline: in the forest plot.
+    tasks needed for a direction. headline: in the forest plot. exploratory: not named before its recording was made.
     """
 
     __pydantic_config__ = STRICT
@@ -130,6 +133,7 @@ class Claim:
     why: str = ""
     least: int = LEAST
     headline: bool = False
+    exploratory: bool = False
 
     def __post_init__(self) -> None:
         """Raises BadClaim."""
@@ -146,6 +150,11 @@ class Claim:
             raise BadClaim(f"claim {self.id} is {self.nature}; say why in `because`")
         if not sources and self.paper is None:
             raise BadClaim(f"claim {self.id} is not run and has no published value; give `paper`")
+
+    @property
+    def sentence(self) -> str:
+        """What the claim says, and whether it is exploratory."""
+        return f"{self.says} (exploratory)" if self.exploratory else self.says
 
     @property
     def sign(self) -> Literal[1, -1]:
@@ -181,6 +190,13 @@ class Finding(NamedTuple):
     def on_a_model(self) -> bool:
         """Whether the claim needs a real model and was run."""
         return bool(self.claim.contrast) and self.verdict.word not in (NOT_RUN, *FAULTS)
+
+    @property
+    def rival(self) -> tuple[str, Interval] | None:
+        """The strongest null model, unless it is the contrast's second condition or its placebo."""
+        contrast = self.claim.contrast
+        sides = (contrast.less, contrast.less_engine, contrast.placebo) if contrast else ()
+        return self.null if self.null and self.null[0] not in {side.lower() for side in sides} else None
 
     @property
     def faulty(self) -> bool:

@@ -16,6 +16,8 @@ from lab.results.claims import (
     FITTED,
     MISSING,
     NOT_RUN,
+    PLAIN,
+    SHOWS_NOTHING,
     VOID,
     BadClaim,
     Claim,
@@ -225,7 +227,17 @@ def _of_contrast(claim: Claim, pair: Compared, p: float, stored: Stored) -> Find
         if verdict.word == AGREES and control and not control.beaten:
             less = control.first_less_it
             verdict = Verdict(word, f"less {control.name}: {signed(_scaled(less, scale))}; {verdict.detail}")
-    return finding._replace(verdict=verdict)
+    return finding._replace(verdict=_unless_at_an_end(claim, pair, verdict))
+
+
+def _unless_at_an_end(claim: Claim, pair: Compared, verdict: Verdict) -> Verdict:
+    """The verdict, or SHOWS NOTHING where the share of a model's second condition is outside of PLAIN."""
+    by_model = not engines.parse(pair.contrast.sides[1].engine).kinds.isdisjoint(engines.MODELS)
+    low, high = PLAIN
+    if claim.unit != "%" or not by_model or low <= pair.result.mean_b <= high:
+        return verdict
+    name, share = pair.contrast.less, 100 * pair.result.mean_b
+    return Verdict(SHOWS_NOTHING, f"{name} scores {share:.1f} %, not {100 * low:.0f} to {100 * high:.0f}; {verdict}")
 
 
 class _Control(NamedTuple):

@@ -102,21 +102,24 @@ def _failure(episode: Episode) -> str:
 
 
 def skeleton(results: Results, dataset: str, method: str, task: str) -> pd.DataFrame:
-    """An episode of SDP without its texts, one row per attempt: plan, predicate, verdict, tokens.
+    """An episode of SDP without its texts: a row per run of attempts at a predicate with the same verdict.
 
-    For benchmarks whose texts must not be shown.
+    For benchmarks whose texts must not be shown. attempts: their number. tokens: of all of them.
     """
     trajectory = Trajectory.from_json(results.of(dataset, method)[task].result["trajectory"])
-    return pd.DataFrame(
+    attempts = pd.DataFrame(
         {
-            "attempt": number,
             "plan": attempt.plan,
             "predicate": f"{attempt.position + 1} of {len(trajectory.plans[attempt.plan].predicates)}",
             "verdict": f"{attempt.k} certified" if attempt.k else "rejected",
             "tokens": attempt.cost.tokens_in + attempt.cost.tokens_out,
         }
-        for number, attempt in enumerate(trajectory.attempts, start=1)
-    ).assign(**labels(results))
+        for attempt in trajectory.attempts
+    )
+    keys = ["plan", "predicate", "verdict"]
+    runs = (attempts[keys] != attempts[keys].shift()).any(axis="columns").cumsum()
+    rows = attempts.groupby([runs, *keys], sort=False).agg(attempts=("tokens", "size"), tokens=("tokens", "sum"))
+    return rows.reset_index(keys).assign(**labels(results))
 
 
 def _percent(share: dict[str, float], decimals: int) -> str:

@@ -59,7 +59,7 @@ def contrast(of: str = "A", less: str = "B", placebo: str = "", **fields: Any) -
 @pytest.mark.parametrize(
     ("a", "b", "placebo", "null", "word"),
     [
-        (20, 4, 5, 6, "AGREES"), (4, 20, 5, 6, "OPPOSES"), (20, 18, 5, 6, "TOO SMALL"),
+        (20, 4, 5, 6, "AGREES"), (4, 19, 5, 6, "OPPOSES"), (20, 18, 5, 6, "TOO SMALL"),
         (20, 4, 19, 6, "AGREES, but so does the placebo"), (20, 4, 5, 22, "AGREES, but so does a null model"),
         (20, 4, 24, 24, "AGREES, but so does a null model"),
     ],
@@ -116,7 +116,7 @@ def test_a_claim_whose_recording_is_planned_is_not_run(shelf: Path) -> None:
 
 
 def test_few_tasks_state_no_direction_and_rules_have_none(shelf: Path) -> None:
-    stored.write_scores("book", [scores("A", 24), scores("B", 0), scores("R", 24, engine="rules")])
+    stored.write_scores("book", [scores("A", 24), scores("B", 2), scores("R", 24, engine="rules")])
     (small,) = found(shelf, contrast(least=25))
     assert small.verdict.word == "TOO SMALL" and "a direction needs 25 tasks" in small.verdict.detail
     by_rules = claim(contrast=Contrast(benchmark="W", of="R", less="B", engine="rules", less_engine=MODEL))
@@ -124,12 +124,25 @@ def test_few_tasks_state_no_direction_and_rules_have_none(shelf: Path) -> None:
 
 
 def test_contrasts_of_one_item_are_one_family(shelf: Path) -> None:
-    sides = [scores("A", 6), scores("B", 0), *(scores(f"C{n}", 0) for n in range(3))]
+    sides = [scores("A", 8), scores("B", 2), *(scores(f"C{n}", 2) for n in range(3))]
     stored.write_scores("book", sides)
     (alone,) = found(shelf, contrast())
     assert alone.verdict.word == "AGREES"  # six of six, p = .03
     family = [contrast(name=f"c{n}", less=f"C{n}") for n in range(3)]
     assert {finding.verdict.word for finding in found(shelf, *family)} == {"TOO SMALL"}
+
+
+@pytest.mark.parametrize(
+    ("plain", "word"), [(1, "SHOWS NOTHING"), (2, "AGREES"), (19, "TOO SMALL"), (20, "SHOWS NOTHING")]
+)
+def test_a_plain_agent_below_5_or_above_80_percent_shows_nothing(shelf: Path, plain: int, word: str) -> None:
+    null = scores("first", plain, role="floor", engine="first")
+    stored.write_scores("book", [scores("A", 24 if plain > 2 else 15), scores("B", plain), null])
+    (finding,) = found(shelf, contrast())
+    assert finding.verdict.word == word and finding.on_a_model
+    against_null = claim(contrast=Contrast(benchmark="W", of="A", less="first", engine=MODEL, less_engine="first"))
+    (against,) = found(shelf, against_null)
+    assert against.verdict.word != "SHOWS NOTHING" and against.rival is None, "a null model is no plain agent"
 
 
 @pytest.mark.parametrize("void", ["", "tiny"])
