@@ -239,6 +239,15 @@ def table(played: Sequence[Played]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["recording", "answered by", "result", "n", "same scores"])
 
 
+def by_benchmark(played: Sequence[Played]) -> pd.DataFrame:
+    """The paired differences of each played row on each of its benchmarks (`Results.compare`)."""
+    import pandas as pd
+
+    studies = [(item.row.name, item.results) for item in played if hasattr(item.results, "compare")]
+    parts = [results.compare().assign(recording=name) for name, results in studies]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
 def forest(judged: Sequence[PaperFindings]) -> Figure:
     """A forest plot (`scoreboard.forest`) of the claims that were run on at least FEW tasks."""
     return scoreboard.forest([finding for finding in run(judged) if finding.n >= FEW])

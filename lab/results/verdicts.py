@@ -80,5 +80,5 @@ def direction_verdict(result: Comparison, claimed: Literal[1, -1], p: float, lea
 
 
 def signed(difference: Interval) -> str:
-    """ "+5 [-3.33, +13.3]"."""
-    return difference.text(lambda end: f"{0.0 + round(end, 4):+.3g}")
+    """ "+5 [-3.33, +13.3]": three digits, and 0 for less than .00005."""
+    return difference.text(lambda end: f"{end if abs(end) >= 5e-5 else 0.0:+.3g}")
