@@ -68,7 +68,8 @@ def text(notebook: str) -> str:
 
 def headroom(notebook: str) -> str:
     """A folded table of the page's recorded models between floor and ceiling; "" if there are none."""
-    recorded = scoreboard.headroom(register.recorded_for(notebook))
+    recorded = register.recorded_for(notebook)
+    recorded = scoreboard.headroom(recorded[recorded["n"] > 1]) if len(recorded) else recorded
     title = "Headroom of each model's row: 0 is the best agent without skill, 1 the ceiling"
     return scoreboard.summarised(recorded, title) if len(recorded) and notebook not in OVERVIEWS else ""
 

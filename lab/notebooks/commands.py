@@ -23,7 +23,9 @@ from lab.notebooks.execute import Job, Outcome, execute
 from lab.notebooks.parameters import check_engines, chosen, declared, resolve
 from lab.results import stored
 from lab.runs import recordings
+from lab.runs.execution import OWN
 
+LINKED = [ROOT / name for name in ("README.md", "docs", "data", "figures", "tests", *OWN)]  # what notebooks and docs link to
 MOST_CPU = 30  # limit in CPU-seconds for a notebook's defaults on synthetic data; five times as much is OFF
 
 
@@ -124,7 +126,7 @@ def explore(options: Sequence[str] = ()) -> NoReturn:
     """
     folder = copies()
     print(f"Your copies of the notebooks are in {shown(folder)}; change what you like", flush=True)
-    settings = ["--LabApp.default_url=/lab/tree/0_tour.ipynb"]
+    settings = [f"--LabApp.default_url=/lab/tree/{folder.name}/0_tour.ipynb"]
     if os.geteuid() == 0:  # as in a container
         warning = "who has the token in its address can run any command on this machine as root"
         print(f"You are root, so JupyterLab starts with --allow-root: {warning}", flush=True)
@@ -132,7 +134,7 @@ def explore(options: Sequence[str] = ()) -> NoReturn:
     # First on the path, as in the runner: use the code of this checkout, even if another one is installed.
     paths = {"PYTHONPATH": ROOT, "JUPYTER_CONFIG_PATH": without_news()}
     joined = {name: os.pathsep.join(filter(None, [str(path), os.environ.get(name)])) for name, path in paths.items()}
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *settings, *options]
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.parent}", *settings, *options]
     os.execve(sys.executable, command, os.environ | joined)
 
 
@@ -147,9 +149,15 @@ def without_news() -> Path:
 def copies() -> Path:
     """The folder with a user's copies of the committed notebooks.
 
-    Unchanged copies are updated to the committed notebook; changed ones are left as they are.
+    Unchanged copies are updated to the committed notebook; changed ones are left as they are. Links beside the folder
+    lead to the repository's other folders, so that those in notebooks and docs work.
     """
-    folder = runs_folder() / "copies"
+    folder = runs_folder() / "copies" / FOLDER.name
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in LINKED:
+        if not (link := folder.parent / path.name).exists():
+            link.unlink(missing_ok=True)  # of a repository that was moved
+            link.symlink_to(path)
     for path in committed():
         copy = folder / path.relative_to(FOLDER)
         origin = copy.with_name(f".{copy.name}.origin")  # the copy's original content

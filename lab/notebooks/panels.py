@@ -67,7 +67,7 @@ def lines_of(shows: Shows, metric: str, notebook: str, stored: Stored) -> list[d
     rows = rows[(rows["metric"] == metric) & rows["value"].notna()]
     rows = named(rows, shows)
     lines = [_line(str(method), group) for method, group in rows.groupby("method", sort=False)]
-    lines = [line for line in lines if line.paper or any(dot.n != 1 for dot in line.dots)]
+    lines = [line for line in lines if line.paper or line.dots]
     chosen = sorted(lines, key=lambda line: not line.dots)[:MOST_LINES]
     return [line for line in lines if line in chosen] + _null(shows.metrics[metric], shows.lower, stored)
 
@@ -86,7 +86,7 @@ def named(rows: pd.DataFrame, shows: Shows) -> pd.DataFrame:
 def _line(method: str, rows: pd.DataFrame) -> dots.Line:
     published = rows[rows["evidence"] == "published"]
     own = rows[rows["evidence"] != "published"].sort_values("n", kind="stable", ascending=False)
-    own = own[own["n"] != 1] if any(own["n"] != 1) else own  # a single task says nothing
+    own = own[own["n"] != 1]  # a single task says nothing
     own = own.assign(model=own["backbone"].map(model_label), data=own.get("data", ""))
     own = own.drop_duplicates(["model", "evidence"])  # keeps the most tasks
     values = [
@@ -102,7 +102,9 @@ def _line(method: str, rows: pd.DataFrame) -> dots.Line:
         for row in own.sort_values("model").itertuples()
     ]
     values.sort(key=lambda dot: dots.WHO.index(dot.who))
-    return dots.Line(method, tuple(values), tuple(published["value"].drop_duplicates()))
+    published = published.drop_duplicates("value")
+    models = tuple(map(text_or_empty, published["backbone"]))
+    return dots.Line(method, tuple(values), tuple(published["value"]), models=models)
 
 
 def _null(benchmark: str, lower: bool, stored: Stored) -> list[dots.Line]:
@@ -159,7 +161,7 @@ def sentence(panel: Panel, decimals: int, data: str = "") -> str:
     method that only rules answered, or nobody, follows. The published value follows only where it can be compared.
     data: of this page's runs, where the table does not tell; named unless models answered. "" if nothing was run.
     """
-    answered = [line for line in panel.lines if any(dot.n != 1 for dot in line.dots)]
+    answered = [line for line in panel.lines if line.dots]
     if not answered:
         return ""
     first, others = answered[0], answered[1:]

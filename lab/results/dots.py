@@ -60,7 +60,7 @@ class Dot:
 class Line:
     """A line of the figure, values in the dots' unit. paper: one value per model. null, placebo: None if unknown.
 
-    note: text below the tick of the null model.
+    note: text below the tick of the null model. models: of the paper's values, written beside them if there are several.
     """
 
     label: str
@@ -69,6 +69,7 @@ class Line:
     null: float | None = None
     placebo: float | None = None
     note: str = ""
+    models: tuple[str, ...] = ()
 
 
 def who(engine: str, evidence: str = "measured") -> str:
@@ -140,10 +141,12 @@ def _draw_line(axes: Axes, row: int, line: Line, decimals: int) -> None:
             axes.plot(value, y, linestyle="none", zorder=4, **MARKS[name])
     if line.note and line.null is not None:
         axes.annotate(line.note, (line.null, row), (0, -16), textcoords="offset points", ha="center", **SMALL_TEXT)
+    several = len({*line.paper}) > 1
     for index, value in enumerate(line.paper):
+        model = f" {line.models[index]}" if several and line.models else ""
         axes.plot(value, row, linestyle="none", zorder=4, **MARKS[PAPER])
         axes.annotate(
-            f"{value:.{decimals}f}", (value, row), (0, -15 if index % 2 else 7), textcoords="offset points",
+            f"{value:.{decimals}f}{model}", (value, row), (0, -15 if index % 2 else 7), textcoords="offset points",
             ha="center", **SMALL_TEXT,
         )  # fmt: skip
 

@@ -196,6 +196,15 @@ def write(
     return [path_of(stem, suffix) for suffix in contents]
 
 
+def telling(rows: pd.DataFrame, n: str = "n") -> pd.DataFrame:
+    """The rows without those from a single task, which say nothing; all rows if there are no others of ours.
+
+    n: the column with the number of tasks.
+    """
+    several = rows[rows[n] != 1]
+    return several if (several["evidence"] != "published").any() else rows
+
+
 def spread(cells: Iterable[Row], keys: Sequence[str]) -> pd.DataFrame:
     """Pivot displayed cells to one row for each combination of `keys`; the index is "source", as in `side_by_side`.
 

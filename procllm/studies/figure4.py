@@ -108,7 +108,7 @@ layout = partial(outcomes.layout, keys=("benchmark", "condition"), decimals=1)  
 
 def draw(results: pd.DataFrame) -> Figure:
     """Plot either figure: one panel for each statistic and backbone, bars by condition over the benchmarks."""
-    panels = []
+    panels, results = [], tables.telling(results)
     for title in COSTS:
         rows = results[results["metric"].str.startswith(f"{title}, ")]
         labels = rows["metric"].str.removeprefix(f"{title}, ").replace(SHORT, regex=True).str.replace(", ", " ")

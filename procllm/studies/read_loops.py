@@ -155,12 +155,13 @@ layout = partial(outcomes.layout, keys=("domain", "condition"), of_n=True)  # a 
 def draw(results: pd.DataFrame) -> Figure:
     """Plot one row of panels a domain, one panel a metric, bars by condition over the backbones.
 
-    A bar's n counts episodes, not reads, so few episodes are marked as few.
+    A bar's n counts episodes, not reads, so few episodes are marked as few, and single ones are left out.
     """
     parts = results["metric"].str.rpartition(", ")
     results = results.assign(metric=parts[0], domain=parts[2], agent=results["backbone"].str.replace(" (local)", ""))
     episodes = results.loc[results["metric"] == LOOPS, ["domain", "backbone", "method", "n"]]
     results = results.merge(episodes.rename(columns={"n": "episodes"}), on=["domain", "backbone", "method"])
+    results = tables.telling(results, "episodes")
     panels = [
         [(f"{metric}\n{name}", domain_rows[domain_rows["metric"] == metric]) for metric in METRICS]
         for name, domain_rows in results.groupby("domain", sort=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lab.results import tables
 from lab.runs.study import Metric
 from lab.runs.trial import Trial
 from procllm.studies.conditions import HUMAN, LLM, NONE, PLACEBO, TRAVEL, declared
@@ -49,5 +50,6 @@ def selection(trial: Trial) -> pd.DataFrame:
 
 def draw(results: pd.DataFrame, metrics: Sequence[str]) -> Figure:
     """Plot success by backbone, bars by condition, one panel a metric; a published value has no interval."""
+    results = tables.telling(results)
     panels = [(metric, results[results["metric"] == metric]) for metric in metrics]
     return bars([panels], "backbone", (3.2 + 3.2 * len(metrics), 3.8), "success (%)", tilt=30)

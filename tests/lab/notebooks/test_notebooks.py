@@ -637,8 +637,9 @@ def test_explore_opens_the_tour_without_news_and_as_root_says_what_that_allows(
     config, *_ = environment["JUPYTER_CONFIG_PATH"].split(os.pathsep)
     assert "announcements" in (Path(config) / "labconfig" / "page_config.json").read_text()
     assert command[-1] == "--no-browser" and ("--allow-root" in command) is (user == 0)
-    assert "--LabApp.default_url=/lab/tree/0_tour.ipynb" in command
-    assert (tmp_path / "copies" / "0_tour.ipynb").exists()
+    assert "--LabApp.default_url=/lab/tree/notebooks/0_tour.ipynb" in command
+    assert f"--ServerApp.root_dir={tmp_path / 'copies'}" in command
+    assert (tmp_path / "copies" / "notebooks" / "0_tour.ipynb").exists()
     assert ("can run any command on this machine as root" in capsys.readouterr().out) is (user == 0)
 
 
@@ -661,6 +662,9 @@ def test_copies_to_explore_follow_the_committed_notebooks_and_keep_what_a_user_c
     monkeypatch.setenv("LAB_RUNS", str(tmp_path))
     folder = commands.copies()
     tour, table = folder / "0_tour.ipynb", folder / "1_sdp/table2_travelplanner.ipynb"
+    for path in committed():
+        for link in re.findall(r"\]\(([\w./]+)[#)]", path.read_text()):
+            assert (folder / path.relative_to(FOLDER)).parent.joinpath(link).exists(), link
     assert tour.read_bytes() == (ROOT / "notebooks" / "0_tour.ipynb").read_bytes() and table.exists()
     tour.write_text("changed")
     for stale in (table, table.with_name(f".{table.name}.origin")):  # as an earlier version left it
