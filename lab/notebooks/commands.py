@@ -25,7 +25,8 @@ from lab.results import stored
 from lab.runs import recordings
 from lab.runs.execution import OWN
 
-LINKED = [ROOT / name for name in ("README.md", "docs", "data", "figures", "tests", *OWN)]  # what notebooks and docs link to
+# What notebooks and docs link to.
+LINKED = [ROOT / name for name in ("README.md", "docs", "data", "figures", "tests", *OWN)]
 MOST_CPU = 30  # limit in CPU-seconds for a notebook's defaults on synthetic data; five times as much is OFF
 
 

@@ -30,6 +30,8 @@ LINK = re.compile(r"\]\([^)]*\)|`[^`]*`")
 # Numbers that only a run can give: decimals, percentages except the level of intervals, signed differences.
 RESULT = re.compile(r"(?<![\w.§])[+−-]?\d+\.\d+(?![\w.])|(?<!\d)(?!95 %)\d+ ?%|(?<![\w–])[+−]\d")
 
+OFF = re.compile(r"\d+ of \d+ numbers as expected, \d+ OFF")
+
 
 def faults(notebook: NotebookNode, name: str) -> Iterator[str]:
     """Yield a sentence for each deviation of a notebook from the required form."""
@@ -55,6 +57,9 @@ def faults(notebook: NotebookNode, name: str) -> Iterator[str]:
     for columns, rows in tables(notebook):
         if columns > MOST_COLUMNS or rows > MOST_ROWS:
             yield f"a table has {columns} columns and {rows} rows; fold what is over {MOST_COLUMNS} and {MOST_ROWS}"
+    said = "".join(output.get("data", {}).get("text/plain", "") for cell in code for output in cell.outputs)
+    if off := OFF.search(said):
+        yield f"it says {off.group()!r}; once the numbers are stored (lab expect), run it in place again"
     for text in texts:
         if result := RESULT.search(LINK.sub("", text)):
             yield f"a text states a result, {result.group()!r}; let code say it"

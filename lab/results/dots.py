@@ -60,7 +60,7 @@ class Dot:
 class Line:
     """A line of the figure, values in the dots' unit. paper: one value per model. null, placebo: None if unknown.
 
-    note: text below the tick of the null model. models: of the paper's values, written beside them if there are several.
+    note: text below the tick of the null model. models: of the paper's values, written beside them if they differ.
     """
 
     label: str

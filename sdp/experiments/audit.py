@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
+from lab.machine.faults import MissingData
 from lab.models import judges
 from lab.models.backbone import Ledger
 from lab.results import tables
@@ -245,6 +246,34 @@ def frame(results: Results, reading: Reading = PUBLISHED) -> pd.DataFrame:
     """The rows of our Validate, as a results table."""
     source = {"evidence": results.evidence, "source": f"this run on {SLICE}", "outcomes": results.outcomes()}
     return tables.table(rows(VALIDATE, results.backbone, results.labels, reading, **source))
+
+
+class Verdicts(NamedTuple):
+    """The rows of our Validate (`frame`), with their result in sentences."""
+
+    rows: pd.DataFrame
+
+    def answer(self) -> str:
+        """A sentence per metric, or that no step was judged."""
+        sentences = [
+            f"{row['metric']} of our Validate ({row['backbone']}, {row['evidence']}, n = {row['n']:.0f}): "
+            f"{tables.with_interval(row, 1)}."
+            for row in self.rows.to_dict("records")
+        ]
+        return "\n".join(sentences) or "No step was judged: people's labels need LAB_DATA."
+
+
+def play(engine: str, data: str, limit: int, reading: Reading = PUBLISHED) -> tuple[Results | None, Any, Any]:
+    """Judge the labelled steps: our results, their rows, and those of the judges on the same steps.
+
+    Without the labels, which is printed: None, no rows, and the published rates of the judges.
+    """
+    try:
+        run = collecting.collect(Setup(engine=engine, data=data, limit=limit))
+    except MissingData as error:
+        print(error)
+        return None, tables.table([]), of_judges({}, reading)
+    return run, frame(run, reading), of_judges(run.labels, reading)
 
 
 def of_judges(steps: Labels, reading: Reading = PUBLISHED) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from lab.machine.files import canonical, sha256_of
@@ -20,9 +21,17 @@ from statefactory.experiments.reward_models import (
     LORA,
     RIDGE,
     ablations,
+    backbone_of,
+    by_domain,
     goal_reading,
+    increases,
     method_name,
+    monotonic,
+    predictions,
+    rewards_alike,
     stored_distances,
+    table1,
+    table1_published,
     training_title,
 )
 from statefactory.reward_models import backbones, ridge
@@ -39,6 +48,14 @@ from statefactory.reward_models.pairs import (
 from statefactory.reward_models.predictor import OWN, LearnedReward, PrefixPredictor
 from statefactory.reward_models.recipe import PRESETS, recipe
 from statefactory.reward_models.training import train
+
+# Changes of the recipe, as stored -> in words.
+CHANGES = {
+    "layers=0": "all layers, not the first ten",
+    "loss=outcome": "whole trajectories only (Eq. 13)",
+    "seed=1": "another seed",
+    "swapped_negatives=True": "another task's goal as a negative",
+}
 
 
 class Trained(NamedTuple):
@@ -74,6 +91,46 @@ class Trained(NamedTuple):
             yield f"{row['domain']}: {row['second']} minus {row['first']}", round(row["difference"], 3)
         for row in self.reading.to_dict("records"):
             yield f"{row['model']} of {row['trained_on']} reads the goal, {row['domain']}", bool(row["reads"])
+        yield from _by_domain(self.distances)
+
+
+def _by_domain(distances: pd.DataFrame) -> Iterator[tuple[str, float | bool]]:
+    """The numbers to check of LoRA and ridge: distances in the domain of training, their increase in others, goals."""
+    for name in TRAININGS:
+        for model, prefix in ((LORA, "reward model"), (RIDGE, "ridge")):
+            in_domains = by_domain(distances, model, name)
+            own = in_domains[name].mean() if name in in_domains else np.mean([d.mean() for d in in_domains.values()])
+            yield f"{prefix}, trained on {name}, there", round(float(own), 3)
+    for row in increases(distances).to_dict("records"):
+        if row["whose"] == "ours":
+            yield f"out of domain, {row['model']}, {row['reading']}", round(row["increase"])
+    for row in goal_reading(distances, [RIDGE]).to_dict("records"):
+        yield f"{row['model']} of {row['trained_on']} reads the goal, {row['domain']}", bool(row["reads"])
+    alike = rewards_alike(predictions())
+    least = alike.loc[alike["model"] == LORA, "correlation"].min()
+    yield "least correlation of rewards with another goal, LoRA", round(float(least), 3)
+
+
+def matrices(distances: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Panels for `statefactory.plots.draw_matrix`: distances by training and test domain, the paper's first.
+
+    The last row of our panels is the monotonic baseline on the same pairs. distances: `stored_distances`.
+    """
+    baseline = monotonic(distances)
+    ours = {
+        f"Ours: {backbone_of()}": LORA,
+        "Ours: ridge on embeddings": RIDGE,
+    }
+    return {"The paper: Qwen2.5-1.5B, 35,000 pairs": table1_published()} | {
+        title: pd.concat([table1(distances, (model,)), baseline]) for title, model in ours.items()
+    }
+
+
+def in_words(changes: pd.DataFrame) -> pd.DataFrame:
+    """The ablations for display: a row per change of the recipe, in words. changes: from `ablations`."""
+    changed = changes["second"].str.removeprefix(f"{LORA}, ")
+    words = changes.assign(change=[CHANGES.get(name, name) for name in changed])
+    return words[["domain", "change", "n", "difference", "ci_low", "ci_high"]]
 
 
 def settings() -> pd.DataFrame:

@@ -17,9 +17,8 @@ from lab.runs.study import Study
 from lab.runs.study_results import Results
 from statefactory.benchmark.domains import title
 from statefactory.epic import epic_distances
-from statefactory.experiments import reward_models, scores
+from statefactory.experiments import scores
 from statefactory.experiments.scoring import STANDARD, Prediction, Scoring
-from statefactory.reward_models.pairs import TRAININGS
 from statefactory.routing import OFFICIAL, PAPER
 from statefactory.studies.table1 import FRAGMENTS, MONOTONIC, STATEFACTORY, label
 
@@ -156,21 +155,6 @@ def _about(prediction: Prediction, rewards: np.ndarray) -> Mapping[str, float]:
     }  # fmt: skip
 
 
-def matrices(distances: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Panels for `statefactory.plots.draw_matrix`: distances by training and test domain, the paper's first.
-
-    The last row of our panels is the monotonic baseline on the same pairs. distances: `reward_models.stored_distances`.
-    """
-    baseline = reward_models.monotonic(distances)
-    ours = {
-        f"Ours: {reward_models.backbone_of()}": reward_models.LORA,
-        "Ours: ridge on embeddings": reward_models.RIDGE,
-    }
-    return {"The paper: Qwen2.5-1.5B, 35,000 pairs": reward_models.table1_published()} | {
-        title: pd.concat([reward_models.table1(distances, (model,)), baseline]) for title, model in ours.items()
-    }
-
-
 def report(report: Report, measured: pd.DataFrame, replayed: Iterable[pd.DataFrame]) -> None:
     """Report StateFactory's distances in this run, and all methods' overall distances in recordings."""
     ours = measured[measured["method"].str.startswith(OURS)].set_index("metric")["value"]
@@ -180,24 +164,3 @@ def report(report: Report, measured: pd.DataFrame, replayed: Iterable[pd.DataFra
     for frame in replayed:
         rows = frame[frame["metric"] == scores.OVERALL].drop(columns="data")
         report.rows(rows, "{method}, {backbone}", "value", 3)
-
-
-def report_trained(report: Report, distances: pd.DataFrame) -> None:
-    """Report results of trained reward models. They are from stored predictions, so always on official data."""
-    for name in TRAININGS:
-        for model, prefix in ((reward_models.LORA, "reward model"), (reward_models.RIDGE, "ridge")):
-            by_test_domain = reward_models.by_domain(distances, model, name)
-            value = (
-                by_test_domain[name].mean()
-                if name in by_test_domain
-                else sum(domain_distances.mean() for domain_distances in by_test_domain.values()) / len(by_test_domain)
-            )
-            report(f"{prefix}, trained on {name}, there", round(float(value), 3), "official")
-    increases = reward_models.increases(distances)
-    ours = increases[increases["whose"] == "ours"]
-    report.rows(ours, "out of domain, {model}, {reading}", "increase", 0, "official")
-    for row in reward_models.goal_reading(distances).itertuples():
-        report(f"{row.model} of {row.trained_on} reads the goal, {row.domain}", bool(row.reads), "official")
-    alike = reward_models.rewards_alike(reward_models.predictions())
-    least = alike.loc[alike["model"] == reward_models.LORA, "correlation"].min()
-    report("least correlation of rewards with another goal, LoRA", round(float(least), 3), "official")

@@ -115,6 +115,15 @@ def test_neutral_labels_count_as_the_setting_says(reading: Reading, wrong: int, 
     assert (of.certified == of.right).all() and (of.rejected == of.wrong).all(), "people agree with themselves"
 
 
+def test_without_labels_no_step_is_judged_and_the_page_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.delenv("LAB_DATA", raising=False)
+    run, ours, judged = audit.play("rules", "auto", 5)
+    assert run is None and ours.empty and not judged.empty and "LAB_DATA" in capsys.readouterr().out
+    assert audit.Verdicts(ours).answer() == "No step was judged: people's labels need LAB_DATA."
+
+
 def test_what_sdp_does_not_certify_it_rejects() -> None:
     unsure = {step: NEUTRAL if one.label == RIGHT else None for step, one in steps().items()}
     rates = [values(pd.DataFrame(audit.rows("judge", "unsure", unsure, reading, evidence="simulated", source="here")))

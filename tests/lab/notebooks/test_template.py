@@ -43,6 +43,10 @@ def table(columns: int, rows: int, folded: bool = False) -> NotebookNode:
     return new_code_cell("frame", outputs=[new_output("execute_result", {"text/html": text})])
 
 
+def report(line: str) -> NotebookNode:
+    return new_code_cell("report.table()", outputs=[new_output("display_data", {"text/plain": line})])
+
+
 @pytest.mark.parametrize(
     ("notebook", "fault"),
     [
@@ -68,6 +72,8 @@ def table(columns: int, rows: int, folded: bool = False) -> NotebookNode:
         (page(new_markdown_cell("the distance is .303, not 0.299")), "a text states a result, '0.299'"),
         (page(new_markdown_cell("with 95 % intervals, a 0.5B model, A.2 and [a page](x-0.5.html)")), ""),
         (page(new_markdown_cell("it gains +12 points")), "a text states a result, '+1'"),
+        (page(report("9 of 9 numbers as expected")), ""),
+        (page(report("7 of 9 numbers as expected, 2 OFF")), "it says '7 of 9 numbers as expected, 2 OFF'"),
     ],
 )
 def test_what_is_not_of_the_form_is_named(notebook: NotebookNode, fault: str) -> None:

@@ -187,6 +187,15 @@ def test_nothing_that_is_committed_glues_a_value_to_its_interval_and_numbers_rea
     assert not [*stored.COMMITTED.rglob("*.parquet")], "their bytes change with pyarrow"
 
 
+def test_single_tasks_are_left_out_where_there_are_others() -> None:
+    rows = tables.table(tables.mean_row(name, "rules", "score", [1.0] * n, evidence="measured", source="this run")
+                        for name, n in (("A", 1), ("B", 3)))  # fmt: skip
+    paper = tables.table([tables.row("A", "gpt", "score", 2.0, evidence="published", source="Table 1")])
+    every = pd.concat([paper, rows])
+    assert tables.telling(every)["method"].tolist() == ["A", "B"]
+    assert tables.telling(every[every["method"] == "A"])["n"].tolist()[1:] == [1], "nothing else is there"
+
+
 def test_what_was_not_measured_bounds_the_value() -> None:
     made = tables.table(
         [
