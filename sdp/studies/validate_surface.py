@@ -24,8 +24,11 @@ from matplotlib.figure import Figure
 
 from lab.models.judges import Errors
 from lab.results import plots
+from lab.results.statistics import holm
+from lab.runs import recordings
 from lab.runs.study import Metric, Study, register
 from lab.runs.study_results import Results
+from sdp.experiments import audit
 from sdp.studies import table5
 from sdp.studies.conditions import SDP, WITHOUT_VALIDATE
 from sdp.studies.sweeps import erring, swept
@@ -124,6 +127,17 @@ def beside(audited: Errors, *recorded: Results, limit: int = 0, workers: int = 0
     compared = [run.compare() for run in (*simulated, *recorded)]
     compared = [frame[frame["method"] == WITHOUT_VALIDATE.name] for frame in compared if len(frame)]
     return pd.concat(compared, ignore_index=True)
+
+
+def predicted(limit: int = 0) -> pd.DataFrame:
+    """`beside` for each model whose Validate was recorded, in one table; Holm's correction is over all its rows."""
+    played = table5.STUDY.replays()
+    parts = [
+        beside(errors, *(run for run in played if run.backbone == model), limit=limit).assign(validate=model)
+        for model, errors in audit.errors_of(recordings.rows(audit.Setup.method)).items()
+    ]
+    rows = pd.concat(parts, ignore_index=True)
+    return rows.assign(**{"p (Holm)": holm(rows["p"])})
 
 
 def grid(surface: pd.DataFrame) -> pd.DataFrame:
