@@ -51,8 +51,10 @@ class Panel(VBox):
     """Widgets, with a static view for a committed notebook, a book or a mail: a page, or else a picture.
 
     A front end displays the richest form that it supports; the notebook's normaliser removes the widget from the
-    output. The page begins with the marks of outdated results.
+    output. The page begins with the marks of outdated results. alternative: what the picture shows.
     """
+
+    alternative = ""
 
     def page(self) -> str:
         """The static view as HTML; "" for none."""
@@ -66,8 +68,8 @@ class Panel(VBox):
         marks = [action.mark.value for action in actions(self)]
         return "".join([*marks, self.page()]) if self.page() else None
 
-    def _repr_png_(self) -> bytes | None:
-        return self.picture() or None
+    def _repr_png_(self) -> tuple[bytes, dict[str, str]] | None:
+        return (self.picture(), {"alt": self.alternative}) if self.picture() else None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}: run this cell for its controls"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from lab.notebooks.documents import YOURS, tags
@@ -60,9 +60,18 @@ def faults(notebook: NotebookNode, name: str) -> Iterator[str]:
     said = "".join(output.get("data", {}).get("text/plain", "") for cell in code for output in cell.outputs)
     if off := OFF.search(said):
         yield f"it says {off.group()!r}; once the numbers are stored (lab expect), run it in place again"
+    if pictures := sum(not picture.get("alt") for picture in _pictures(code)):
+        yield f"{pictures} of its pictures have no alternative text; use plots.show"
     for text in texts:
         if result := RESULT.search(LINK.sub("", text)):
             yield f"a text states a result, {result.group()!r}; let code say it"
+
+
+def _pictures(code: Iterable[NotebookNode]) -> Iterator[dict[str, str]]:
+    """The metadata of each picture, that of the answer box excepted, whose figure may have no title."""
+    for output in (output for cell in code if "answer" not in tags(cell) for output in cell.outputs):
+        if "image/png" in output.get("data", {}):
+            yield output.get("metadata", {}).get("image/png", {})
 
 
 def _first_screen(cell: NotebookNode) -> Iterator[str]:

@@ -26,6 +26,7 @@ COLORS = (
     "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9",
 )  # fmt: skip
 DPI = 150
+DISPLAYED = 100  # pixels of a page per inch
 WIDTH = 800  # pixels of a displayed figure
 FEW = 10  # rates from fewer tasks say next to nothing, and look different
 LETTERS_AN_INCH = 17  # in the line below a figure
@@ -87,6 +88,18 @@ def save(figure: Figure, stem: str) -> list[Path]:
         write_atomically(path, buffer.getvalue())
         paths.append(path)
     return paths
+
+
+def show(figure: Figure, stem: str, alternative: str) -> None:
+    """Write a figure as `save` does, display the PNG, and close it. alternative: what it shows, for readers of text."""
+    import matplotlib.pyplot as plt
+    from IPython.display import display
+
+    png, _ = save(figure, stem)
+    plt.close(figure)
+    picture = {"image/png": base64.b64encode(png.read_bytes()).decode("ascii"), "text/plain": alternative}
+    width = round(DISPLAYED * figure.get_figwidth())
+    display(picture, metadata={"image/png": {"alt": alternative, "width": width}}, raw=True)
 
 
 def folded(title: str, figure: Figure, stem: str) -> HTML:

@@ -104,6 +104,8 @@ def price(engine: str, iterations: int) -> str:
 class Networks(Panel):
     """The panel: controls, the tree, and the episode. The notebook's parameters are the controls' initial values."""
 
+    alternative = "The task tree at a step of the episode"
+
     def __init__(
         self,
         domain: str = "units",

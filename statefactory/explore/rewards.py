@@ -156,6 +156,8 @@ def price(asked: Selection) -> str:
 class Rewards(Panel):
     """The panel: controls, the drawing of a step, and a fact to edit. Arguments are the controls' first values."""
 
+    alternative = "A state's objects and attributes, and their similarity to the goal"
+
     def __init__(
         self, domain: str = "alfworld", number: int = 0, engine: str = "rules", embedding: str = DEFAULT,
         data: str = "synthetic", seed: int = 0, step: int = -1, values: Values = "fragments",

@@ -43,6 +43,11 @@ def table(columns: int, rows: int, folded: bool = False) -> NotebookNode:
     return new_code_cell("frame", outputs=[new_output("execute_result", {"text/html": text})])
 
 
+def drawing(metadata: dict[str, str]) -> NotebookNode:
+    picture = new_output("display_data", {"image/png": png(9, 9)}, metadata={"image/png": metadata})
+    return new_code_cell("plots.show(figure, 'a', 'a tree')", outputs=[picture])
+
+
 def report(line: str) -> NotebookNode:
     return new_code_cell("report.table()", outputs=[new_output("display_data", {"text/plain": line})])
 
@@ -73,6 +78,8 @@ def report(line: str) -> NotebookNode:
         (page(new_markdown_cell("with 95 % intervals, a 0.5B model, A.2 and [a page](x-0.5.html)")), ""),
         (page(new_markdown_cell("it gains +12 points")), "a text states a result, '+1'"),
         (page(report("9 of 9 numbers as expected")), ""),
+        (page(drawing({"alt": "a tree"})), ""),
+        (page(drawing({})), "1 of its pictures have no alternative text"),
         (page(report("7 of 9 numbers as expected, 2 OFF")), "it says '7 of 9 numbers as expected, 2 OFF'"),
     ],
 )

@@ -6,6 +6,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+import base64
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -31,6 +32,20 @@ def results() -> pd.DataFrame:
     )
 
 
+def test_a_shown_figure_is_the_file_with_its_alternative_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setenv("LAB_FIGURES", str(tmp_path))
+    seen = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **how: seen.append((data, how["metadata"])))
+    figure = plt.figure(figsize=(4, 2))
+    plots.show(figure, "empty", "nothing")
+    ((data, metadata),) = seen
+    assert base64.b64decode(data["image/png"]) == (tmp_path / "empty.png").read_bytes()
+    assert metadata == {"image/png": {"alt": "nothing", "width": 400}} and data["text/plain"] == "nothing"
+    assert not plt.fignum_exists(figure.number), "the cell's end would draw it again"
+
+
 @pytest.mark.slow
 def test_a_figure_has_the_same_bytes_twice(
     results: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -42,6 +57,7 @@ def test_a_figure_has_the_same_bytes_twice(
         axes = plots.bars_with_intervals(results, "method", "value", "ci_low", "ci_high", hue="backbone")
         plots.label_evidence(axes.figure, results)
         files.append([path.read_bytes() for path in plots.save(axes.figure, "bars")])
+        plt.close(axes.figure)
     assert files[0] == files[1]
     assert files[0][0].startswith(b"\x89PNG") and files[0][1].startswith(b"%PDF")
     for word in (b"CreationDate", b"Producer", b"matplotlib"):
