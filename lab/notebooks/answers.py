@@ -131,10 +131,9 @@ def found(judged: Sequence[PaperFindings]) -> list[str]:
         f"{free[DIFFERENT]} differ, {explained} with a possible reason stated; "
         f"{free[FITTED] + free[BY_CONSTRUCTION]} are fitted or inputs of ours and test nothing.",
         _strongest_null(run),
-        f"Of {len(run)} comparisons on real models (largest: {largest({finding.model for finding in run})}), "
-        f"{tally[AGREES]} confirm their claim and {tally[OPPOSES]} contradict it; {matched} agree, but are not better "
-        f"than a placebo or null model; in {tally[SHOWS_NOTHING]} the plain agent is at floor or ceiling; "
-        f"{tally[TOO_SMALL]} are undecided.",
+        f"Of {len(run)} comparisons on real models (largest: {largest({finding.model for finding in run})}) "
+        f"{tally[AGREES]} confirm their claim, {tally[OPPOSES]} contradict it, {matched} do not beat a placebo or null "
+        f"model, {tally[SHOWS_NOTHING]} have a plain agent at floor or ceiling, and {tally[TOO_SMALL]} are undecided.",
         _named("Confirmed", agreeing) + " " + _named("Contradicted", opposing),
         f"{count(flat)[NOT_RUN]} claims were not run: they need a model, data or a recording.",
     ]

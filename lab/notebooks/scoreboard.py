@@ -287,15 +287,15 @@ def paper_text(finding: Finding) -> str:
     return str(finding.paper)
 
 
-def here_text(finding: Finding) -> str:
-    """Our value or difference with its interval, n and the model that answered; "" if there is none."""
+def here_text(finding: Finding, model: bool = True) -> str:
+    """Our value or difference with its interval, n and, if asked, the model that answered; "" if there is none."""
     if finding.here is None:
         return ""
     if not isinstance(finding.here, Interval):
         return str(finding.here)
     text = interval_text(finding.here, decimals(finding), "+" if finding.sides else "")
     direction = "lower is better" if finding.claim.lower and finding.sides else ""
-    return ", ".join(filter(None, [text, direction, f"n = {finding.n}", short(finding.model)]))
+    return ", ".join(filter(None, [text, direction, f"n = {finding.n}", short(finding.model) if model else ""]))
 
 
 def interval_text(interval: Interval, decimals: int, sign: str = "") -> str:

@@ -17,12 +17,14 @@ from lab.explore.claims_panel import Claims
 from lab.models.backbone import Cost
 from lab.notebooks import register
 from lab.notebooks.register import PaperFindings
-from lab.results.claims import NOT_RUN
+from lab.results.claims import NOT_RUN, Contrast
 from lab.results.stored import Scores, Side, Stored
 from lab.viewer.steps import Exchange, Step
 from lab.viewer.timeline import Timeline, side_by_side
 
-SYNTHETIC = "procllm-blocks-0.5b"  # a contrast on synthetic data, which every clone can replay
+UNDECIDED = "statefactory-planning-blocksworld"  # a claim on tasks of which none flipped
+# A contrast on synthetic data, which every clone can replay: a pilot with one task, on which no claim rests.
+PILOT = Contrast(benchmark="Blocks World", of="Human-TN", less="No-TN", engine="qwen2.5-coder-0.5b (local)")
 HOSTILE = "</script><script>window.hostile = 1</script>"
 
 
@@ -88,9 +90,7 @@ def test_an_outline_tells_where_two_episodes_part_and_none_of_their_texts() -> N
 
 
 def test_both_episodes_of_a_recorded_task_are_played_again_and_another_score_is_refused() -> None:
-    contrast = claims.contrast_of(register.committed(), SYNTHETIC)
-    assert contrast
-    first, second = claims.pair(contrast, Stored())
+    first, second = claims.pair(PILOT, Stored())
     (task,) = first.values
     both = claims.episodes(first, second, Flip(task, first.values[task], second.values[task]))
     assert both.left.steps and both.right.steps and any(step.exchanges for step in both.left.steps)
@@ -138,10 +138,10 @@ def test_the_page_shows_all_claims_without_scripts_and_addresses_nothing_outside
 
 
 def test_the_widget_follows_its_choices_and_marks_replayed_episodes_as_outdated() -> None:
-    panel = Claims(claim=SYNTHETIC)
+    panel = Claims(claim=UNDECIDED)
     assert (
         panel.comparison.forest.value.count("<tr id=") == 1
-        and "first Human-TN, second No-TN" in panel.comparison.flipped.value
+        and "first ReAct + StateFactory, second ReAct" in panel.comparison.flipped.value
     )
     assert panel.comparison.play.button.disabled and "no task that flipped" in panel.comparison.play.said.value
     panel.paper.value = "SDP"
@@ -151,9 +151,7 @@ def test_the_widget_follows_its_choices_and_marks_replayed_episodes_as_outdated(
     assert 0 < len(run) < 12
     panel.claim.value = next(iter(run))
     assert panel.comparison.task.options == tuple(panel.flips) and not panel.comparison.play.button.disabled
-    contrast = claims.contrast_of(panel.judged, SYNTHETIC)
-    assert contrast
-    panel.sides = claims.pair(contrast, panel.stored)
+    panel.sides = claims.pair(PILOT, panel.stored)
     (task,) = panel.sides[0].values
     panel.flips = {panel.comparison.task.value: Flip(task, 0, 0)}
     panel.comparison.play.press()
@@ -168,4 +166,4 @@ def test_the_widget_follows_its_choices_and_marks_replayed_episodes_as_outdated(
     panel.comparison.task.value = panel.comparison.task.options[1]
     assert panel.comparison.play.outdated and (panel._repr_html_() or "").startswith(panel.comparison.play.mark.value)
     with pytest.raises(ValueError, match="at once"):
-        Claims(paper="SDP", claim=SYNTHETIC)
+        Claims(paper="SDP", claim=UNDECIDED)
