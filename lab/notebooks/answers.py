@@ -182,8 +182,8 @@ def _named(what: str, chosen: Sequence[Finding]) -> str:
     for finding in sorted(chosen, key=lambda finding: not finding.claim.headline):
         by_page.setdefault(finding.claim.notebook, []).append(finding)
     parts = [
-        f"{first.claim.sentence} ({here_text(first)})"
-        + (f" and {len(others)} more of {first.claim.item}" * bool(others))
+        f"{first.claim.sentence}, {here_text(first, model=False)}"
+        + (f", and {len(others)} more of {first.claim.item}" if others else "")
         for first, *others in by_page.values()
     ]
     return f"{what}: {'; '.join(parts) or 'none'}."
