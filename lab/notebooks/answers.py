@@ -127,15 +127,15 @@ def found(judged: Sequence[PaperFindings]) -> list[str]:
     agreeing = [finding for finding in run if finding.verdict.word == AGREES]
     opposing = [finding for finding in run if finding.verdict.word == OPPOSES]
     return [
-        f"Of {sum(free.values()) - free[NOT_RUN]} numbers that need no model, {free[REPRODUCED]} are reproduced and "
-        f"{free[DIFFERENT]} differ, {explained} with a possible reason stated; "
-        f"{free[FITTED] + free[BY_CONSTRUCTION]} are fitted or inputs of ours and test nothing.",
+        f"Of {sum(free.values()) - free[NOT_RUN]} numbers that need no model, {free[REPRODUCED]} are reproduced, "
+        f"{free[DIFFERENT]} differ ({explained} for a stated possible reason), and "
+        f"{free[FITTED] + free[BY_CONSTRUCTION]} are fitted or our inputs and test nothing.",
         _strongest_null(run),
         f"Of {len(run)} comparisons on real models (largest: {largest({finding.model for finding in run})}) "
         f"{tally[AGREES]} confirm their claim, {tally[OPPOSES]} contradict it, {matched} do not beat a placebo or null "
         f"model, {tally[SHOWS_NOTHING]} have a plain agent at floor or ceiling, and {tally[TOO_SMALL]} are undecided.",
         _named("Confirmed", agreeing) + " " + _named("Contradicted", opposing),
-        f"{count(flat)[NOT_RUN]} claims were not run: they need a model, data or a recording.",
+        f"{count(flat)[NOT_RUN]} claims lack a model, data or a recording.",
     ]
 
 
