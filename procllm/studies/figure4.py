@@ -115,4 +115,5 @@ def draw(results: pd.DataFrame) -> Figure:
         groups = rows.assign(benchmark=labels).groupby("backbone", sort=False)
         panels += [(f"{title}\n{backbone}", group) for backbone, group in groups]
     rows_of_panels = [panels[start : start + ACROSS] for start in range(0, len(panels), ACROSS)]
-    return outcomes.bars(rows_of_panels, "benchmark", (14, 3.3 * len(rows_of_panels) + 0.6), tilt=40)
+    shape = 4.5 * len(rows_of_panels[0]), 3.3 * len(rows_of_panels) + 0.6
+    return outcomes.bars(rows_of_panels, "benchmark", shape, tilt=40)
