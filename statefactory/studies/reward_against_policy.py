@@ -153,6 +153,12 @@ def distances(
     return by_predictor
 
 
+def by_an_expert(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of several worlds for display: their experts err at different rates, which would be a row each."""
+    who = rows["backbone"].str.replace(r"oracle@[\d.]+|exact world model", "expert with errors", regex=True)
+    return rows.assign(backbone=who)
+
+
 def successes(compared: Sequence[WorldComparison]) -> pd.DataFrame:
     """The results table of all choices, in percent: at the end, midway, and by tree search."""
     rows = [
