@@ -205,15 +205,23 @@ class Study:
         return recordings.paired(f"{self.name}{KEPT}")
 
     def beside_published(self, *measured: pd.DataFrame) -> pd.DataFrame:
-        """The rows that the paper and its rivals report, then the given rows of runs, then rows of recordings."""
+        """The rows that the paper and its rivals report, then the given rows of runs, then rows of recordings.
+
+        If two runs have a number of the same method and backbone, such as a baseline without a model, the first one's
+        is returned.
+        """
         import pandas as pd
 
-        recorded = recordings.rows(self.name)
-        for rows in measured:  # drop the stored rows of recordings that were replayed here
+        recorded, runs, known = recordings.rows(self.name), list[pd.DataFrame](), set[tuple[str, ...]]()
+        for rows in measured:
+            keys = [*rows[["method", "backbone", "metric"]].itertuples(index=False, name=None)]
+            runs.append(rows[[key not in known for key in keys]])
+            known.update(keys)
+            # Drop the stored rows of recordings that were replayed here.
             recorded = recorded[~recorded["backbone"].isin(rows["backbone"])]
         stored = recordings.rows(f"{self.name}{KEPT}")
         published = [tables.published(*self.published)] if any(self.published) else []
-        parts = [*published, *measured, recorded, stored]
+        parts = [*published, *runs, recorded, stored]
         return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
 

@@ -146,7 +146,10 @@ def test_rows_are_the_distances_of_pairs_and_overall_their_mean_by_domain(
     stopped = {name: episode for name, episode in results.episodes.items() if not name.startswith("webshop/")}
     of_others = replace(results, episodes=stopped).frame().query("method == 'Monotonic'")["metric"].tolist()
     assert of_others == [metric for metric in scores.metrics()[:5] if "WebShop" not in metric], "and no Overall"
-    rows = STUDY.beside_published(rows)
+    replayed = rows.assign(value=0.5, n=2).query("method == 'Monotonic'")  # a recording's tasks, without a model, too
+    rows = STUDY.beside_published(rows, replayed)
+    assert 0.5 not in rows.query("method == 'Monotonic'")["value"].tolist(), "this run's"
+    tables.side_by_side(rows)  # raises if a method has two values
     assert rows["evidence"].tolist() == sorted(rows["evidence"], reverse=True), "published, then measured"
     assert 0.297 in rows[(rows["evidence"] == "published") & (rows["metric"] == scores.OVERALL)]["value"].tolist()
 
