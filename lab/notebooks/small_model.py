@@ -140,8 +140,9 @@ def _read_by(used: pd.DataFrame, path: str) -> pd.Series:
 def unreadable(method: str) -> pd.DataFrame:
     """Of each operator in the recordings of a method: calls, and malformed and cut answers in percent of them."""
     used = recordings.usage(method)
-    rows = used.assign(malformed=_read_by(used, "malformed")).groupby(["dataset", "method", "operator"], sort=False)
-    counts = rows.agg({"calls": "sum", "malformed": "sum", "truncated": "sum"}).reset_index()
+    used = used.assign(calls=used["calls"] - _read_by(used, "rules"), malformed=_read_by(used, "malformed"))
+    rows = used[used["calls"] > 0].groupby(["dataset", "method", "operator"], sort=False)
+    counts = rows.agg({"calls": "sum", "malformed": "sum", "truncated": "sum"}).astype(int).reset_index()
     shares = {f"{name}, %": 100 * counts[column] / counts["calls"]
               for name, column in (("malformed", "malformed"), ("cut", "truncated"))}  # fmt: skip
     return counts.drop(columns=["malformed", "truncated"]).assign(**shares, evidence="measured")

@@ -57,8 +57,8 @@ def faults(notebook: NotebookNode, name: str) -> Iterator[str]:
     for columns, rows in tables(notebook):
         if columns > MOST_COLUMNS or rows > MOST_ROWS:
             yield f"a table has {columns} columns and {rows} rows; fold what is over {MOST_COLUMNS} and {MOST_ROWS}"
-    said = "".join(output.get("data", {}).get("text/plain", "") for cell in code for output in cell.outputs)
-    if off := OFF.search(said):
+    printed = "".join(output.get("data", {}).get("text/plain", "") for cell in code for output in cell.outputs)
+    if off := OFF.search(printed):
         yield f"it says {off.group()!r}; once the numbers are stored (lab expect), run it in place again"
     if pictures := sum(not picture.get("alt") for picture in _pictures(code)):
         yield f"{pictures} of its pictures have no alternative text; use plots.show"

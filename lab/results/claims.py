@@ -37,7 +37,7 @@ SHOWS_NOTHING = "SHOWS NOTHING"
 NOT_RUN, VOID, MISSING = "NOT RUN", "VOID", "MISSING"
 FAULTS = (VOID, MISSING)
 LEAST = 20  # tasks needed for a verdict on a contrast's direction
-PLAIN = (0.05, 0.80)  # a plain agent's share outside of these leaves no room for a difference, or none to earn it
+PLAIN = (0.05, 0.80)  # the range of a plain agent's score outside of which a comparison shows nothing (PROTOCOL.md)
 MOST_WORDS = 10  # maximum in a claim's sentence
 STRICT: Any = {"extra": "forbid"}  # a misspelt field of a file is an error
 

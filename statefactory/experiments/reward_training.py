@@ -49,7 +49,7 @@ from statefactory.reward_models.predictor import OWN, LearnedReward, PrefixPredi
 from statefactory.reward_models.recipe import PRESETS, recipe
 from statefactory.reward_models.training import train
 
-# Changes of the recipe, as stored -> in words.
+# Stored name of a change of the recipe -> its description.
 CHANGES = {
     "layers=0": "all layers, not the first ten",
     "loss=outcome": "whole trajectories only (Eq. 13)",
@@ -127,7 +127,7 @@ def matrices(distances: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def in_words(changes: pd.DataFrame) -> pd.DataFrame:
-    """The ablations for display: a row per change of the recipe, in words. changes: from `ablations`."""
+    """A display row per change of the recipe, which is described in words. changes: from `ablations`."""
     changed = changes["second"].str.removeprefix(f"{LORA}, ")
     words = changes.assign(change=[CHANGES.get(name, name) for name in changed])
     return words[["domain", "change", "n", "difference", "ci_low", "ci_high"]]

@@ -24,7 +24,7 @@ from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.experiments.travelplanner import Results, Setup
 from sdp.loop import Settings
 from sdp.mdp import mdp
-from sdp.studies import table2
+from sdp.studies import comparing, table2
 from sdp.trajectory import Trajectory
 
 MADE = Setup(data="synthetic", limit=4)
@@ -186,3 +186,13 @@ def test_without_trajectories_a_kept_episode_is_told_as_it_was_kept(tmp_path: Pa
     (task,) = results.episodes
     shown = StoredRun(results.folder).timeline(task)
     assert shown.steps[-1].observation == results.episodes[task].result and shown.score == results.scores[task]
+
+
+def test_attempts_at_a_predicate_with_the_same_verdict_share_a_row() -> None:
+    run = table2.STUDY.run(engine="rules@0.4", data="synthetic", limit=3)
+    benchmark, condition = run.parts[0]
+    for task, episode in run.of(benchmark, condition).items():
+        rows = comparing.skeleton(run, benchmark, condition, task)
+        assert rows["attempts"].max() > 1 and rows["attempts"].sum() == len(episode.result["trajectory"]["attempts"])
+        keys = rows[["plan", "predicate", "verdict"]]
+        assert not (keys == keys.shift()).all(axis="columns").any()

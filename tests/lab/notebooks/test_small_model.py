@@ -79,3 +79,10 @@ def test_rows_are_played_by_another_engine(recordings: Path, capsys: pytest.Capt
     assert small_model.play("rules") == [], "no row is whole"
     with pytest.raises(BadSetting, match="No planned recording 'smal'; choose from begun, small, large"):
         small_model.play("rules", ["smal"])
+
+
+def test_unreadable_answers_are_counted_by_operator_without_those_of_rules() -> None:
+    counts = small_model.unreadable("statefactory-table1")
+    assert counts.groupby("operator")["calls"].sum()["interpret"] == 612  # a goal a step of 50 pairs
+    assert small_model.worst(counts) == "interpret 40 %"
+    assert {*small_model.unreadable("statefactory-table2")["operator"]} == {"act", "choose"}, "rules extract the states"
