@@ -127,7 +127,7 @@ def matrices(distances: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def in_words(changes: pd.DataFrame) -> pd.DataFrame:
-    """A display row per change of the recipe, which is described in words. changes: from `ablations`."""
+    """The ablations as a table to display, with each change of the recipe in words. changes: from `ablations`."""
     changed = changes["second"].str.removeprefix(f"{LORA}, ")
     words = changes.assign(change=[CHANGES.get(name, name) for name in changed])
     return words[["domain", "change", "n", "difference", "ci_low", "ci_high"]]
