@@ -20,7 +20,6 @@ from procllm.files import ANSWER, NOTES, REQUEST, SPECIFICATION, TOOLS
 from procllm.network import Network, Task
 from procllm.prompts import (
     ACTING,
-    CHECKING,
     NARROWED,
     VERIFYING,
     ActFields,
@@ -68,7 +67,6 @@ def act_narrowed(fields: NarrowedFields) -> Command:
     return Command(command=idle, text="")
 
 
-@rule(CHECKING)
 @rule(VERIFYING)
 def verify(fields: VerifyFields) -> VerifyAnswer:
     """Judge the effect by the domain's rules, or else by the rules for notes on documents.
@@ -130,7 +128,7 @@ def documents_of(view: View) -> list[str]:
 def judge_notes(effect: str, files: Mapping[str, str]) -> Judgement | None:
     """Whether the notes have every line of the documents that the effect names; None if it names none."""
     noted_lines = {line.strip() for line in files.get(NOTES, "").split("\n")}
-    documents = _spoken_of(effect, files)
+    documents = documents_in(effect, files)
     if NOTES not in files or not documents:
         return None
     for path in documents:
@@ -150,7 +148,7 @@ def judge_uncheckable(effect: str, files: Mapping[str, str]) -> Judgement:
     return Judgement(not empty, f"{UNREADABLE}: {effect}. {empty or 'None of them'} is empty.")
 
 
-def _spoken_of(effect: str, files: Mapping[str, str]) -> list[str]:
+def documents_in(effect: str, files: Mapping[str, str]) -> list[str]:
     """The documents among the files that the effect names."""
     return [path for path in files if path in WORDS and any(word in effect.lower() for word in WORDS[path])]
 

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 
 from procllm.actions import Action, Verify, Write
 from procllm.domains import Instance
-from procllm.domains.blocks import ACTIONS, BadPlan, NoProblem, StackProblem, check, missing, parsed, read_plan, run
+from procllm.domains.blocks import (
+    ACTIONS,
+    BadPlan,
+    Line,
+    NoProblem,
+    StackProblem,
+    check,
+    missing,
+    parsed,
+    read_plan,
+    run,
+)
 from procllm.files import ANSWER, NOTES, REQUEST
 from standins.procllm.view import Judgement, View, note, product_in, sections
 from worlds.blocksworld.state import State
@@ -24,6 +37,7 @@ DOCUMENTS = r"\brules\b|information|details|copy|initial|repeat|allowed|format|s
 STEPS = r"\bsteps\b|\bsequence\b|\bactions (to|that)\b|\bsolve"
 NOTHING = "every block stands on the table already"
 LINE = re.compile(rf"(?:{'|'.join(ACTIONS)})(?: +\w+){{1,2}}")
+ANYWHERE = re.compile(rf"^[\W\d]*({LINE.pattern})\W*$", re.MULTILINE)  # also after a number or a bullet
 
 
 class BlocksRules:
@@ -93,6 +107,61 @@ def whole(problem: StackProblem, known: Mapping[str, str]) -> str:
 def steps(text: str) -> list[str]:
     """The lines that have the form of an action."""
     return [line.strip() for line in text.split("\n") if LINE.fullmatch(line.strip())]
+
+
+def judge_notes(effect: str, request: str, notes: str) -> Judgement | None:
+    """Whether some steps in a row, in notes of any layout, do what the effect says; None if no steps can tell.
+
+    Of several attempts in the notes the wrong ones do no harm.
+    """
+    product = product_of(effect)
+    try:
+        problem = parsed(request)
+    except NoProblem:
+        return None
+    if product not in ("unstacking", "building", "plan"):
+        return None
+    fault_of = partial(_covered, problem) if "misplaced" in effect else _not_flat
+    fault_of = fault_of if product == "unstacking" else partial(missing, problem)
+    flat = State(tuple((block,) for block in problem.start.blocks))
+    starts = (flat, problem.start) if product == "building" else (problem.start,)
+    plan = _plan_in(notes, problem.start.blocks)
+    if any(not fault_of(state) for start in starts for state in _states(start, plan)):
+        return Judgement(True, f"The steps for {product} run and lead where they should.")
+    if not plan:
+        return Judgement(False, f"The notes hold no steps for {product}, an action a line.")
+    ran = run(starts[0], plan)
+    return Judgement(False, f"Of the steps in the notes: {ran.fault or fault_of(ran.state)}.")
+
+
+def _plan_in(notes: str, blocks: tuple[str, ...]) -> list[Line]:
+    """The actions on these blocks, a line each, with or without numbers or bullets."""
+    plan: list[Line] = []
+    for text in ANYWHERE.findall(notes.lower()):
+        with suppress(BadPlan):
+            plan += read_plan(text, blocks)
+    return [line._replace(number=number) for number, line in enumerate(plan, 1)]
+
+
+def _states(start: State, plan: list[Line]) -> Iterator[State]:
+    """The start, and every state to which some lines in a row lead."""
+    yield start
+    for first in range(len(plan)):
+        for last in range(first + 1, len(plan) + 1):
+            ran = run(start, plan[first:last])
+            if ran.fault:
+                break
+            yield ran.state
+
+
+def _covered(problem: StackProblem, state: State) -> str:
+    """Why a block that is not where the goal wants it cannot be built on, as text; "" if all can."""
+    if state.holding is not None:
+        return _not_flat(state)
+    facts = state.facts()
+    misplaced = (block for pair in problem.goal if ("on", *pair) not in facts for block in pair)
+    covered = next((block for block in misplaced if ("clear", block) not in facts), None)
+    return f"After the steps the {covered} block is not clear" if covered else ""
 
 
 def _judged_steps(problem: StackProblem, product: str, notes: Mapping[str, str]) -> Judgement:

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import islice, permutations
 from typing import NamedTuple
 
@@ -124,6 +125,28 @@ class UnitsRules:
         if product == "answer":
             return _judged_moves(problem, files[ANSWER])
         return _judged_moves(problem, notes.get("actions", "" if product == "actions" else _of_groups(notes)))
+
+
+def judge_notes(effect: str, request: str, notes: str) -> Judgement | None:
+    """Whether the orders in notes of any layout reach the goal; None for an effect about neither orders nor groups.
+
+    Of several orders to a unit the last counts. Notes on groups need only be there: they can be put in too many ways.
+    """
+    product = product_of(effect)
+    try:
+        problem = parsed(request)
+    except NoProblem:
+        return None
+    if product is None or product == "answer":
+        return None
+    if product not in ("actions", "moves"):
+        return Judgement(bool(notes.strip()), "No program reads the groups in the notes.")
+    places: dict[str, str] = {}
+    for text in re.findall(r"\{[^{}]*\}", notes):
+        with suppress(BadAnswer):
+            places |= {unit: place for unit, place in read_moves(f"[{text}]") if unit in problem.units}
+    moves = [{"unit_id": unit, "action_type": "move", "location": place} for unit, place in places.items()]
+    return _judged_moves(problem, json.dumps(moves))
 
 
 def product_of(text: str) -> str | None:

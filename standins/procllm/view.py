@@ -133,9 +133,13 @@ class DomainRules(Protocol):
         """Whether the files (path -> text) show the effect; None if this domain cannot judge such an effect."""
         if ANSWER not in files or REQUEST not in files:
             return None
-        same = files[ANSWER].split() == self.answer(files[REQUEST]).split()
+        same = _lines(files[ANSWER]) == _lines(self.answer(files[REQUEST]))
         return Judgement(same, "The answer is the one that I would give." if same else "I would answer otherwise.")
 
     def answer(self, request: str) -> str:
         """The text for answer.txt. Not needed by rules with their own `act` and `judge`."""
         raise NotImplementedError(f"the rules of {self.name} have no answer to a request")
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.split("\n") if line.strip()]
