@@ -25,6 +25,8 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args, get_or
 from sdp.trajectory import Attempt, Predicate, Trajectory
 
 NOTHING = "____"  # the text of a predicate without content
+# Kinds of the predicate of an answer. It is the same in every plan (A.4, A.5), so a placebo keeps it and its verdict.
+ANSWER_KINDS = frozenset({"answer", "finalize"})
 State = TypeVar("State")
 Action = TypeVar("Action")
 Observation = TypeVar("Observation")

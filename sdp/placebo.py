@@ -18,7 +18,7 @@ from random import Random
 from typing import Any, Literal, TypeAlias
 
 from lab.models.judges import Errors
-from sdp.operators import NOTHING, Adapter, Verdict
+from sdp.operators import ANSWER_KINDS, NOTHING, Adapter, Verdict
 from sdp.trajectory import Attempt, Predicate, Trajectory
 
 STEP = "Step "
@@ -60,7 +60,7 @@ class Control(Wrapped):
 
     kind: "placebo", without any content, so that nothing of the plan reaches Realize; or "blanked", with numbers
     instead of the targets' sentences. The goal stays, since the task states it. rejected: the share of attempts that
-    are rejected at random. With the share that SDP's own Validate rejects, both take as many attempts. At 1 an episode
+    are rejected at random, less a placebo's attempts at an answer. With the share that SDP's own Validate rejects, both take as many attempts. At 1 an episode
     ends by its budgets, as in SDP if Validate certifies nothing.
     """
 
@@ -86,9 +86,11 @@ class Control(Wrapped):
 
     def validate(self, tail: Sequence[Predicate], observation: Any, failures: Sequence[Attempt]) -> Verdict:
         """Certify or reject at random. A cascade is as deep as the adapter found it. None begins with a predicate that
-        says nothing, since anything would meet it.
+        says nothing, since anything would meet it. An answer keeps its verdict under the placebo, as its content.
         """
         verdict = self._adapter.validate(tail, observation, failures)
+        if self._kind == "placebo" and tail[0].kind in ANSWER_KINDS:
+            return verdict
         if self._random.random() < self._rejected:
             return Verdict(0, "not certified")
         return Verdict(1 if tail[0].text == NOTHING else max(1, verdict.k), "certified")
@@ -108,6 +110,10 @@ class Control(Wrapped):
 
 
 def rejected(trajectories: Iterable[Trajectory]) -> float:
-    """The share of attempts that Validate rejected, in [0, 1], to three places; 0 if there are none."""
-    verdicts = [attempt.k for trajectory in trajectories for attempt in trajectory.attempts]
+    """The share of attempts that Validate rejected, in [0, 1], to three places; 0 if there are none.
+
+    Attempts at an answer do not count: a control's random verdicts replace the others.
+    """
+    attempts = (attempt for trajectory in trajectories for attempt in trajectory.attempts)
+    verdicts = [attempt.k for attempt in attempts if attempt.kind not in ANSWER_KINDS]
     return round(verdicts.count(0) / len(verdicts), 3) if verdicts else 0.0

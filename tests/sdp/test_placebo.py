@@ -16,6 +16,7 @@ from sdp.contracts import realized
 from sdp.experiments import assistantbench, travelplanner
 from sdp.experiments.multihop import HotpotQA, MuSiQue
 from sdp.loop import Settings
+from sdp.operators import ANSWER_KINDS
 from sdp.placebo import STEP, rejected
 
 SETUP = HotpotQA(data="synthetic", split="writing", limit=8, engine="rules@0.7")
@@ -57,11 +58,22 @@ def test_scores_of_controls_and_ablations_are_not_stored_as_those_of_sdp() -> No
     ]  # fmt: skip
 
 
-def test_no_verdict_decides() -> None:
+def test_no_verdict_on_a_step_decides() -> None:
     everything = collecting.collect(replace(SETUP, placebo=0.0), 0, "").trajectories
-    assert all(attempt.k for trajectory in everything for attempt in trajectory.attempts if attempt.observation)
+    attempts = [attempt for trajectory in everything for attempt in trajectory.attempts if attempt.observation]
+    assert all(attempt.k for attempt in attempts if attempt.kind not in ANSWER_KINDS)
     some = collecting.collect(replace(SETUP, placebo=0.5), 0, "").trajectories
     assert 0.25 < rejected(some) < 0.75
+
+
+@pytest.mark.parametrize("setup", [SETUP, assistantbench.Setup(data="synthetic", limit=4)], ids=str)
+def test_a_placebo_keeps_its_right_answers_as_sdp_does(setup: Any) -> None:
+    """At random it would throw away most of them, and be weaker than a plan without content."""
+    blank = collecting.collect(replace(setup, engine="rules", placebo=0.7), 0, "").trajectories
+    attempts = [attempt for trajectory in blank for attempt in trajectory.attempts]
+    answers = [attempt for attempt in attempts if attempt.kind in ANSWER_KINDS]
+    assert answers and not {attempt.reason for attempt in answers} & {"certified", "not certified"}
+    assert rejected(blank) > 0.5 and {attempt.k > 0 for attempt in answers} >= {True}
 
 
 @pytest.mark.parametrize("experiment", [HotpotQA, MuSiQue])
