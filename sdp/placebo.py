@@ -60,8 +60,8 @@ class Control(Wrapped):
 
     kind: "placebo", without any content, so that nothing of the plan reaches Realize; or "blanked", with numbers
     instead of the targets' sentences. The goal stays, since the task states it. rejected: the share of attempts that
-    are rejected at random, less a placebo's attempts at an answer. With the share that SDP's own Validate rejects, both take as many attempts. At 1 an episode
-    ends by its budgets, as in SDP if Validate certifies nothing.
+    are rejected at random; a placebo's attempts at an answer are not. With the share that SDP's own Validate rejects,
+    both take as many attempts. At 1 an episode ends by its budgets, as in SDP if Validate certifies nothing.
     """
 
     def __init__(

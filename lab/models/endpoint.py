@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lab.machine import progress
+from lab.machine.files import key_of
 from lab.machine.secrets import clean_address
 from lab.models import budget
 from lab.models.answers import AnswerModel
@@ -45,19 +46,20 @@ TIMEOUT = 120.0  # seconds for one try; engine option `timeout`
 PATIENCE = 600.0  # seconds of retrying before giving up; engine option `patience`
 SEVERAL = 3  # web pages, without any answer, that prove that there is no API; a starting gateway may send one
 CRASHES = 3  # statuses 500 after which a binding that never worked counts as not supported
+SEEDS = 2**31  # a seed is below
 NOT_SENT = (*OF_THE_MACHINE, "context", SHUFFLE, "headers", "query", "schema", "extra_body")
 _DEFAULT_CACHE: Any = object()
 
 
 @dataclass(slots=True)
 class Exchange:
-    """The replies to one question, re-ask included. sample: as in `ask`. unanswered: requests without a reply.
+    """The replies to one question, re-ask included. unanswered: requests without a reply.
 
-    options: the engine's options, with the temperature of this sample.
+    options: the engine's options, with the temperature of this sample. key: hash of sample and messages.
     """
 
     options: Mapping[str, Any]
-    sample: int = 0
+    key: str = ""
     started: float = field(default_factory=time.perf_counter)
     replies: list[Reply] = field(default_factory=list)
     unanswered: int = 0
@@ -102,8 +104,8 @@ class Endpoint:
         Raises BudgetSpent before a request for which no budget is left.
         Raises RefusedAnswer, EndpointError, PromptTooLong.
         """
-        exchange = Exchange(options_of(prompt, self.engine, sample), sample)
         question = rendered(prompt, fields, self.engine)
+        exchange = Exchange(options_of(prompt, self.engine, sample), key_of([sample, question.messages]))
         request = question.key(sample, self.address)
         longest_wait = self._patience + self._timeout
         with self.cache.single_flight(request, longest_wait) if self.cache is not None else nullcontext() as cached:
@@ -325,10 +327,13 @@ class Endpoint:
 
 
 def _sampling(exchange: Exchange) -> dict[str, Any]:
-    """The sampling parameters of a request."""
+    """The sampling parameters of a request. Each question and sample has its own seed, which follows from the engine's.
+
+    With one seed all samples would be the same answer, and the n-th token of all questions would be drawn alike.
+    """
     options = {k: v for k, v in exchange.options.items() if k not in NOT_SENT}
-    if "seed" in options:  # with one seed, every sample would be the same answer
-        options["seed"] += exchange.sample
+    if "seed" in options:
+        options["seed"] = int(key_of([options["seed"], exchange.key])[:8], 16) % SEEDS
     body = exchange.options.get("extra_body", {})
     if (thinking := options.pop("enable_thinking", None)) is not None:
         body = {**body, "chat_template_kwargs": {**body.get("chat_template_kwargs", {}), "enable_thinking": thinking}}

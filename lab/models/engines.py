@@ -200,13 +200,17 @@ class Engine:
 
     @property
     def label(self) -> str:
-        """The label of a number: for every part the model's name if it is a local model, else the engine string."""
+        """The label of a number: for every part the model's name if it is a local model, else the engine string.
+
+        A local model's seed is named unless it is 0, so that two recordings of one table can be told apart.
+        """
         # Recordings by llama.cpp, once the only runtime, do not name it.
         runtime = f", {OPENVINO}" if self.options.get(RUNTIME) == OPENVINO else ""
         shuffled = f", {SHUFFLE}={self.options[SHUFFLE]}" if SHUFFLE in self.options else ""
         prompts = f", {PROMPTS}={self.options[PROMPTS]}" if PROMPTS in self.options else ""
+        seed = f", seed={self.options['seed']}" if self.options.get("seed") else ""
         default = (
-            f"{self.name} (local{runtime}{shuffled}{prompts})"
+            f"{self.name} (local{runtime}{shuffled}{prompts}{seed})"
             if self.kind == "local"
             else replace(self, routes={}).identity
         )

@@ -66,10 +66,9 @@ class MissingLocal(Unavailable):
 
 
 class Serving(NamedTuple):
-    """The settings with which a model is loaded. context: tokens. threads: for the computation."""
+    """The settings with which a model is loaded. threads: for the computation."""
 
     model: str
-    context: int
     threads: int
 
 
@@ -98,7 +97,7 @@ def connect(engine: Engine, **settings: Any) -> Endpoint:
         )
     (sha256,) = model.files.values()
     address = f"sha256:{sha256}/openvino-{version(PACKAGE)}-q8_0"
-    serving = Serving(model.name, engine.options["context"], engine.options.get("threads", default_threads()))
+    serving = Serving(model.name, engine.options.get("threads", default_threads()))
     settings = {"cache": AnswerCache()} | settings
     return Endpoint(engine.at(address), address, local=partial(loaded, serving), **settings)
 
@@ -171,7 +170,7 @@ REMEDIES: Mapping[type[Exception], str] = {
     ImportError: f"Install {PACKAGE} again with: {INSTALL}",
     MemoryError: "Close other programs, each process that asks loads its own copy; or take a smaller model",
     OSError: "Are the models in {folder} yours to read, and is there room to convert one?",
-    RuntimeError: "Is there memory for context={context}?",
+    RuntimeError: "Is there memory for it?",
 }
 
 
@@ -182,10 +181,10 @@ def _start(serving: Serving) -> Loaded:
         need, free = TIMES_THE_FILE * (folder / "openvino_model.bin").stat().st_size, free_memory()
         if free is not None and free < need:
             raise MemoryError(f"it takes about {need / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free")
-        return Loaded(folder, serving.context, serving.threads)
+        return Loaded(folder, serving.threads)
     except tuple(REMEDIES) as error:
         remedy = next(text for kind, text in REMEDIES.items() if isinstance(error, kind)).format(
-            model=model.name, folder=weights.folder(), context=serving.context
+            model=model.name, folder=weights.folder()
         )
         message = " ".join(str(error).split()) or "no memory is left"
         raise MissingLocal(f"OpenVINO cannot load {model.path}: {message.rstrip('.')}. {remedy}") from None
@@ -219,10 +218,10 @@ class Job(NamedTuple):
 class Loaded:
     """A loaded model that answers chat-completion requests. Thread-safe: concurrent questions share a batch."""
 
-    def __init__(self, folder: Path, context: int, threads: int) -> None:
+    def __init__(self, folder: Path, threads: int) -> None:
         import openvino_genai
 
-        self._genai, self._context, self.process = openvino_genai, context, os.getpid()
+        self._genai, self.process = openvino_genai, os.getpid()
         self._folder, self._threads = folder, threads
         self._pipe = self._opened()
         self._tokenizer = self._pipe.get_tokenizer()
@@ -241,12 +240,12 @@ class Loaded:
         text = self._tokenizer.apply_chat_template(list(request["messages"]), add_generation_prompt=True)
         input_ids = self._tokenizer.encode(text, add_special_tokens=False).input_ids
         tokens = input_ids.shape[1]
-        if tokens >= self._context:
+        if tokens >= LONGEST:
             raise EndpointError(
-                f"The prompt takes {tokens:,} tokens or more and the engine has context={self._context}; state a "
-                f"larger one in the engine string (…?context=N), {LONGEST} at most"
+                f"The prompt takes {LONGEST:,} tokens or more, and OpenVINO reads at most {LONGEST:,}; state a smaller "
+                "context in the engine string (…?context=N), to which prompts are cut"
             )
-        job = Job(input_ids, self._settings(request, self._context - tokens), Future(), threading.Event())
+        job = Job(input_ids, self._settings(request, LONGEST - tokens), Future(), threading.Event())
         self._asked.put(job)
         try:
             result = self._waited(job, time.monotonic() + seconds)

@@ -141,7 +141,7 @@ def _playing(setup: Experiment, opened: Run, workers: int, cluster: str, record:
             # Report a wrong address or key at once, not after the retries of the first episode.
             backbone.try_out()
         allow_open_files(min(count, pending))
-    first = _first_answers(opened) if by_models else None
+    first = _first_answers(opened, "endpoint" in kinds) if by_models else None
     settings = {"backend": backend, "cluster": cluster, "title": _title(setup), "sparing": not workers, "first": first}
     return {"play": partial(play_booked, setup, by_models or record), "workers": count, **settings}
 
@@ -193,9 +193,9 @@ def manifest_of(setup: Experiment) -> Manifest:
     return Manifest.of(setup.method, identity, address, setup.parameters(), tasks, setup.sources, read_by)
 
 
-def _first_answers(run: Run) -> FirstAnswers:
+def _first_answers(run: Run, served: bool) -> FirstAnswers:
     """The answers that a run already has, counted."""
-    first, usage = FirstAnswers(), run.usage()
+    first, usage = FirstAnswers(served=served), run.usage()
     for task in run.episodes:
         first.add_usage(usage.get(task))
     return first

@@ -135,7 +135,7 @@ def _so_far(run: Run) -> str:
 
 class _Kept:
     """Appends finished episodes to the run. Episodes with malformed answers wait until the model's first answers show
-    that most can be read. An episode almost all of whose answers cannot be read is not measured.
+    that most can be read. An episode almost all of whose answers by a server cannot be read is not measured.
 
     booked: whether to add each episode's usage to the progress bar; in this process each call adds its own.
     """
@@ -152,7 +152,7 @@ class _Kept:
         answers.add_usage(played.usage)
         if answers.unreadable:
             raise unreadable([*(answer for _, waiting in self._held for answer in waiting.answers), *played.answers])
-        if isinstance(ended, Episode) and (why := unread(played.usage)):
+        if answers.served and isinstance(ended, Episode) and (why := unread(played.usage)):
             ended = Fault(ended.task, why)
         if not answers.complete and "malformed" in paths_of(played.usage):
             self._held.append((ended, played))

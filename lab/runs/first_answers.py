@@ -3,7 +3,7 @@
 If most of a run's first ten answers are malformed, the run stops: the model or its server needs another setting, and
 further answers would be wasted. Later, malformed answers count as failures of the agent: weak models give many. Only
 an episode with at least ten answers, over 90 % of them malformed, is not measured: then the server has probably broken.
-Replayed recordings are not checked.
+The engine `local` has none. Replayed recordings are not checked.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ HINT = (
 
 
 class FirstAnswers:
-    """Collects how a run's first answers were read."""
+    """Collects how a run's first answers were read. served: by a server, which can break during a run."""
 
-    def __init__(self, paths: Iterable[str] = ()) -> None:
-        self.paths = list(paths)
+    def __init__(self, paths: Iterable[str] = (), served: bool = True) -> None:
+        self.paths, self.served = list(paths), served
 
     def add_usage(self, usage: Any) -> None:
         """Count an episode's answers, from its usage by operator. Usage of another form has no answers."""

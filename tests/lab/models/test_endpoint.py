@@ -308,19 +308,27 @@ def test_sampling_options_reach_the_server_and_the_key_does_in_its_header(
     connected("small?temperature=0.5&top_p=0.9&max_tokens=50&seed=4&context=9999").ask(prompt, box=1)
     connected("small?reasoning_effort=low&max_tokens=50").ask(prompt, box=1)
     plain, thinking = (request.body for request in server.requests)
-    assert [plain[name] for name in ("temperature", "top_p", "max_tokens", "seed")] == [0.5, 0.9, 50, 4]
-    assert "context" not in plain
+    assert [plain[name] for name in ("temperature", "top_p", "max_tokens")] == [0.5, 0.9, 50]
+    assert isinstance(plain["seed"], int) and "context" not in plain
     assert (thinking["max_completion_tokens"], thinking["reasoning_effort"]) == (50, "low")
     assert "max_tokens" not in thinking
     assert server.requests[0].headers["authorization"] == "Bearer sk-test-0123456789abcdef"
 
 
-def test_another_sample_is_asked_with_another_seed_where_there_is_one(server: ChatServer, prompt: Prompt) -> None:
+def test_each_question_and_sample_has_its_own_seed_if_the_engine_states_one(
+    server: ChatServer, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one seed for all, the n-th tokens of all answers would be drawn with the same random number."""
     server.behave(lambda request: chat.answer(GOOD))
-    for engine in ("small?temperature=0.5&seed=4", "small?temperature=0.5"):
-        for sample in (0, 2):
-            connected(engine).ask(prompt, sample=sample, box=1)
-    assert [request.body.get("seed") for request in server.requests] == [4, 6, None, None]
+    for engine in ("small?temperature=0.5&seed=4", "small?temperature=0.5&seed=5", "small?temperature=0.5"):
+        for box, sample in ((1, 0), (1, 2), (2, 0)):
+            connected(engine).ask(prompt, sample=sample, box=box)
+    *stated, none, _, _ = (request.body.get("seed") for request in server.requests)
+    assert len({*stated}) == 6 and all(0 <= seed < 2**31 for seed in stated) and none is None
+    server.requests.clear()
+    monkeypatch.setenv("LAB_CACHE", "off")
+    connected("small?temperature=0.5&seed=4").ask(prompt, sample=2, box=1)
+    assert server.requests[0].body["seed"] == stated[1]
 
 
 def test_retries_have_their_prompts_temperature_or_a_higher_one_of_the_engine(

@@ -293,6 +293,7 @@ def test_engine_strings_of_null_models() -> None:
     with pytest.raises(BadEngine, match="takes: shuffle"):
         parse("first?seed=1")
     assert parse("local?shuffle=7").label.endswith("shuffle=7)")
+    assert parse("local?seed=1").label.endswith(", seed=1)") and "seed" not in parse("local?seed=0").label
 
 
 def test_shuffled_options_are_renumbered_and_the_answer_is_mapped_back() -> None:

@@ -183,8 +183,12 @@ def test_an_episode_of_unreadable_answers_is_not_measured(tmp_path: Path, good: 
         play_all(opened, lambda task: Played({"done": task}, usage), first=FirstAnswers(["schema"] * 10))
         assert bool(opened.episodes) == measured
     assert measured or f"{bad} of {good + bad} answers of the episode could not be read" in opened.not_measured["000"]
-    with Run(tmp_path / "replay", manifest(1)) as opened:
-        assert play_all(opened, lambda task: Played({"done": task}, usage))
+    for name, first in (
+        ("replay", None),
+        ("local", FirstAnswers(["schema"] * 10, served=False)),
+    ):  # no server can break
+        with Run(tmp_path / name, manifest(1)) as opened:
+            assert play_all(opened, lambda task: Played({"done": task}, usage), first=first)
 
 
 def test_malformed_episodes_are_held_back_until_others_can_be_read(tmp_path: Path) -> None:
