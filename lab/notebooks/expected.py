@@ -22,7 +22,7 @@ from lab.machine.reading import damaged, read_text, typed
 from lab.notebooks.documents import FOLDER, NotebookError, committed, name_of, read
 from lab.notebooks.parameters import declared
 from lab.results import display
-from lab.results.stored import COMMITTED, METHOD, Reported, Value, figures_folder, path_of, reported, write_scores
+from lab.results.stored import COMMITTED, Reported, Value, figures_folder, path_of, reported, write_scores
 from lab.runs.experiment import score_lines
 from lab.runs.study_results import answers
 
@@ -118,7 +118,7 @@ class Report:
         """Keep what a panel came to, a sentence a line, beside the sentences of studies (`Results.answer`)."""
         self._said += text.splitlines()
 
-    def scores(self, results: Results[Any], benchmark: str = "", condition: str = "", role: str = METHOD) -> None:
+    def scores(self, results: Results[Any], benchmark: str = "", condition: str = "", role: str = "") -> None:
         """Store the per-task scores of a run, for claims (`lab.runs.experiment.score_lines`)."""
         self._scores.append(score_lines(results, benchmark, condition, role))
         write_scores(self.notebook, self._scores)

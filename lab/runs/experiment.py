@@ -147,6 +147,10 @@ class Experiment(ABC):
         dataset, _, condition = score.part.rpartition("/")
         return dataset or score.stratum or self.benchmark or self.method, condition or self.method
 
+    def role(self, condition: str) -> str:
+        """The role of a condition's stored scores: METHOD, or FLOOR for a null model."""
+        return METHOD
+
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
         """An episode as displayable steps. exchanges: its prompts and answers in order, if available."""
         return generic_timeline(episode, exchanges)
@@ -291,22 +295,22 @@ class Results(Generic[S]):
         return Outcomes(len(episodes), sum(episode.failed for episode in episodes), not_measured, read)
 
 
-def score_lines(results: Results[Any], benchmark: str = "", condition: str = "", role: str = METHOD) -> pd.DataFrame:
+def score_lines(results: Results[Any], benchmark: str = "", condition: str = "", role: str = "") -> pd.DataFrame:
     """The per-task scores of a run, sorted, with the columns of `lab.results.stored.COLUMNS`.
 
-    benchmark, condition: replace the names that the experiment gives (`Experiment.side`).
+    benchmark, condition, role: replace those that the experiment gives (`Experiment.side`, `Experiment.role`).
     """
     import pandas as pd
 
     setup = results.setup
     run = setup.engine if setup.who.kind == "replay" else f"{setup.method} {setup.condition}"
-    columns = {"metric": setup.headline or setup.metric, "role": role, "engine": results.backbone}
+    columns = {"metric": setup.headline or setup.metric, "engine": results.backbone}
     columns |= {"evidence": results.evidence, "run": run}
     rows = []
     for score in setup.scores(results.episodes):
         own_benchmark, own_condition = setup.side(score)
         sides = {"benchmark": benchmark or own_benchmark, "condition": condition or own_condition}
-        sides["data"] = setup.data_of(own_benchmark)
+        sides |= {"role": role or setup.role(own_condition), "data": setup.data_of(own_benchmark)}
         rows.append({**sides, **columns, "task": score.of, "value": score.value})
     frame = pd.DataFrame(rows, columns=COLUMNS).sort_values(COLUMNS[:-1], kind="stable")
     return frame.assign(value=frame["value"].astype(float).round(6))  # the last bits differ between machines

@@ -52,7 +52,8 @@ class Metric:
 class Condition:
     """A method with its settings. plays: benchmark -> factory of its experiment; other benchmarks leave it out.
 
-    settings: field -> value, where it differs from the defaults. role: "privileged" has information that agents lack.
+    settings: field -> value, where it differs from the defaults. role: "privileged" has information that agents lack;
+    "null" has no skill, and its scores are a floor.
     extra: played only if named. recorded: a real model plays it by default. matched: name of the placebo's setting
     whose value `Study.matched` computes.
     """
@@ -60,7 +61,7 @@ class Condition:
     name: str
     plays: Mapping[str, Callable[..., Any]]
     settings: Settings = field(default_factory=dict)
-    role: Literal["method", "placebo", "privileged"] = "method"
+    role: Literal["method", "placebo", "privileged", "null"] = "method"
     extra: bool = False
     recorded: bool = False
     matched: str = ""

@@ -15,6 +15,7 @@ from lab.machine.printing import hint
 from lab.models import budget
 from lab.models.backbone import Ledger
 from lab.results.outcomes import Judgement, Score
+from lab.results.stored import FLOOR, METHOD
 from lab.runs.experiment import NOT_KEPT, NOT_TOLD, BadSetting, Experiment
 from lab.runs.manifest import Manifest, own_code
 from lab.runs.registry import STUDIES
@@ -151,6 +152,10 @@ class Trial(Experiment):
             for pair, played in parts.items()
             for score in self.part(*pair).scores(played)
         ]
+
+    def role(self, condition: str) -> str:
+        """See `Experiment.role`; the study declares it."""
+        return FLOOR if self.of.condition(condition).role == "null" else METHOD
 
     def timeline(self, episode: Episode, exchanges: Sequence[Exchange] = ()) -> Timeline:
         """The timeline of the method's own experiment."""

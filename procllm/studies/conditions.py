@@ -12,6 +12,7 @@ from procllm import conditions
 from procllm.domains import NAMES, Domain, domain
 from procllm.domains import register as register_domain
 from procllm.experiments.episodes import MADE_BY, Episodes
+from procllm.experiments.floors import CONSTANTS, Answering
 from procllm.loop import BOTH, HORIZON, NARROW, PROGRAM, TURNS
 from procllm.prompts import CHECKING
 
@@ -41,8 +42,14 @@ NARROWED = HUMAN.but(f"{HUMAN.name}, narrowed", "form", NARROW, recorded=False)
 BY_TURNS, NONE_BY_TURNS = (base.but(f"{base.name}, by turns", "form", TURNS, recorded=False) for base in (HUMAN, NONE))
 CHECKED = BY_TURNS.but(f"{BY_TURNS.name}, verified by program", "verified_by", PROGRAM)
 CHECKED_TWICE = BY_TURNS.but(f"{BY_TURNS.name}, verified by both", "verified_by", BOTH)
+CONSTANT = Condition(
+    "constant answer",
+    {TITLES[name]: partial(Answering, domain=name, answer=answer) for name, answer in CONSTANTS.items()},
+    {"network": conditions.NONE},
+    role="null",
+)
 EVERYWHERE = (HUMAN, LLM, PLACEBO, NONE, BEST_OF_4, EXTENDED, NARROWED, BY_TURNS, CHECKED, CHECKED_TWICE, NONE_BY_TURNS)
-ALL = (*EVERYWHERE, HUMAN_PAPER, LLM_PAPER)
+ALL = (*EVERYWHERE, HUMAN_PAPER, LLM_PAPER, CONSTANT)
 
 
 def source(trial: Trial, benchmark: str) -> str:
@@ -76,14 +83,16 @@ def declared(
     return register(Study(name, tuple(benchmarks), (*played, *extra), **fields))
 
 
-def of_own(name: str, *domains: Domain, **other: Any) -> Study:
+def of_own(name: str, *domains: Domain, constant: str = "", **other: Any) -> Study:
     """A study of a reader's own domains: Human-TN, Placebo-TN and No-TN on each; the other conditions run if named.
 
-    Rows are success and iterations. other: fields of `Study`, such as `limits`. Raises BadNetwork for an invalid
-    network, and ValueError for a name that a domain of §5 has.
+    Rows are success and iterations. constant: the answer of the null model `constant answer`. other: fields of `Study`,
+    such as `limits`. Raises BadNetwork for an invalid network, and ValueError for a name that a domain of §5 has.
     """
     plays = {register_domain(each).title: partial(Episodes, own=each) for each in domains}
     known = {each.name: each.but(each.name, plays=plays) for each in EVERYWHERE}
+    answers = {each.title: partial(Answering, own=each, answer=constant) for each in domains}
+    known[CONSTANT.name] = CONSTANT.but(CONSTANT.name, plays=answers)
     metrics = (SUCCESS, Metric("iterations, {benchmark}", "iterations", "mean", scale=1))
     played = [known[each.name] for each in (HUMAN, PLACEBO, NONE)]
     return declared(name, [*plays], played, known=[*known.values()], **{"metrics": metrics, "limits": {}, **other})

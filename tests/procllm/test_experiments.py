@@ -19,9 +19,11 @@ from lab.models.budget import BudgetSpent
 from lab.models.engines import BadEngine
 from lab.models.rules import NoRule
 from lab.results import tables
+from lab.results.stored import sides_of
 from lab.runs import recordings
 from lab.runs.collecting import collect
-from lab.runs.experiment import BadSetting, Experiment
+from lab.runs.experiment import BadSetting, Experiment, score_lines
+from lab.runs.registry import STUDIES
 from lab.runs.run import Episode
 from lab.runs.study_results import Results, contrasts
 from lab.runs.trial import Trial
@@ -39,7 +41,7 @@ from procllm.loop import Samples, play
 from procllm.network import TOP, Method, Network
 from procllm.prompts import ACTING
 from procllm.studies import figure3, figure4, outcomes, read_loops, recipes, subtasks
-from procllm.studies.conditions import BLOCKS, TITLES, UNITS
+from procllm.studies.conditions import BLOCKS, CONSTANT, TITLES, UNITS
 from procllm.studies.llm_networks import STUDY as EVERYWHERE
 from procllm.trajectory import Step
 from standins.procllm import noise_kinds
@@ -401,6 +403,15 @@ def test_attempts_share_the_horizon_and_end_with_the_first_that_is_done(tmp_path
             assert episode.result["iterations"] == (once.episodes[task].result["iterations"] if done else 40)
     with pytest.raises(BadSetting, match="attempts=11: from 1 to the horizon, 10"):
         Episodes(horizon=10, attempts=11, **how).decided()
+
+
+@pytest.mark.parametrize(("study", "options"), [("figure3", {"blocks": [], "units": [[2, 1]]}), ("hours", {})])
+def test_a_constant_answer_is_stored_as_a_floor(study: str, options: dict[str, Any]) -> None:
+    """Else no null model has played the tasks of a recorded row, whose sizes and seeds are its own."""
+    conditions = [NONE, CONSTANT.name]
+    run = STUDIES.named(f"procllm-{study}").run(engine="rules", conditions=conditions, options=options, limit=2)
+    stored = {(scores.side.condition, scores.role): [*scores.values.values()] for scores in sides_of(score_lines(run))}
+    assert stored == {(NONE, "method"): [1.0, 1.0], (CONSTANT.name, "floor"): [0.0, 0.0]}
 
 
 def test_another_attempt_draws_other_samples() -> None:
