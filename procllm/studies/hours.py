@@ -3,4 +3,4 @@
 from procllm.domains.hours import HOURS
 from procllm.studies.conditions import of_own
 
-STUDY = of_own("procllm-hours", HOURS, constant="Ada 9\nBen 9")  # the sums of the smallest size in the middle
+STUDY = of_own("procllm-hours", HOURS, constant="Ada 9")  # right most often at size (2, 2)
