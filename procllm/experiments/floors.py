@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from lab.models.backbone import Ledger
 from lab.runs.floors import CONSTANT, DO_NOTHING, EXPERT, FIRST, PLACEBO, RANDOM, Panel
 from procllm.conditions import NONE
-from procllm.domains import domain
+from procllm.domains import Domain, domain
 from procllm.experiments.episodes import Episodes, result_of
 from procllm.trajectory import Trajectory
 
@@ -33,15 +33,16 @@ class Answering(Episodes):
         return result_of(Trajectory(task, (), "done", (), self.answer, "", verdict))
 
 
-def panel(name: str, limit: int = COUNT) -> Panel:
-    """The floors of a domain of §5: no answer, a constant answer, and rules as the expert."""
-    constant = partial(Answering, engine="first", network=NONE, domain=name)
+def panel(of: str | Domain, answer: str, limit: int = COUNT) -> Panel:
+    """The floors of a domain, by name or a reader's own: no answer, a constant answer, and rules as the expert."""
+    domain_setting: dict[str, Any] = {"domain": of} if isinstance(of, str) else {"own": of}
+    constant = partial(Answering, engine="first", network=NONE, **domain_setting)
     return Panel(
-        {DO_NOTHING: constant(), CONSTANT: constant(answer=CONSTANTS[name]), EXPERT: Episodes(domain=name)},
+        {DO_NOTHING: constant(), CONSTANT: constant(answer=answer), EXPERT: Episodes(**domain_setting)},
         limit=limit,
         lacks=dict.fromkeys((FIRST, RANDOM, PLACEBO), "Act writes files, and no null model writes texts"),
     )
 
 
-travel = partial(panel, "travel", 0)
-recipes, blocks, units = (partial(panel, name) for name in ("recipes", "blocks", "units"))
+travel = partial(panel, "travel", CONSTANTS["travel"], 0)
+recipes, blocks, units = (partial(panel, name, CONSTANTS[name]) for name in ("recipes", "blocks", "units"))
