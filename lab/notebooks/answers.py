@@ -134,7 +134,7 @@ def found(judged: Sequence[PaperFindings]) -> list[str]:
         _strongest_null(run),
         f"Of {len(run)} comparisons on real models (largest: {largest({finding.model for finding in run})}) "
         f"{tally[AGREES]} confirm their claim, {tally[OPPOSES]} contradict it, {matched} do not beat a placebo or null "
-        f"model, {tally[SHOWS_NOTHING]} have a plain agent at floor or ceiling, and {tally[TOO_SMALL]} are undecided.",
+        f"model, {tally[SHOWS_NOTHING]} show nothing, and {tally[TOO_SMALL]} are undecided.",
         _named("Confirmed", agreeing) + " " + _named("Contradicted", opposing),
         f"{count(flat)[NOT_RUN]} claims lack a model, data or a recording.",
     ]
