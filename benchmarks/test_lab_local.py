@@ -92,7 +92,7 @@ def alone(messages: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def test_tokens_read_and_written_a_second(benchmark: Any, model: str) -> None:
-    chat = loaded(Serving(model, 8192, 2))
+    chat = loaded(Serving(model, 2))
     took(chat, COUNTING, 2)
     asked = [prompt.render(prompt.fill(**fields)) for kind in prompts().values() for prompt, fields in kind[:2]]
     readings = benchmark.pedantic(lambda: [took(chat, alone(messages), 1) for messages in asked], rounds=1)
@@ -105,7 +105,7 @@ def test_tokens_read_and_written_a_second(benchmark: Any, model: str) -> None:
 
 def test_calls_an_hour_of_two_prompts(benchmark: Any, model: str) -> None:
     backbone = connect(f"local:{model}?max_tokens=400", cache=None)
-    benchmark.pedantic(lambda: took(loaded(Serving(model, 8192, 2)), COUNTING, 1), rounds=1)
+    benchmark.pedantic(lambda: took(loaded(Serving(model, 2)), COUNTING, 1), rounds=1)
     for name, asked in prompts().items():
         began = time.perf_counter()
         for prompt, fields in asked:
@@ -115,7 +115,7 @@ def test_calls_an_hour_of_two_prompts(benchmark: Any, model: str) -> None:
 
 
 def test_questions_that_are_asked_together_are_written_several_times_as_fast(benchmark: Any, model: str) -> None:
-    chat = loaded(Serving(model, 8192, 2))
+    chat = loaded(Serving(model, 2))
     took(chat, COUNTING, 2)
 
     def seconds(at_once: int) -> float:
@@ -190,7 +190,7 @@ def restated(number: int) -> dict[str, Any]:
 
 
 def test_a_shared_beginning_is_read_once(benchmark: Any, model: str) -> None:
-    chat = loaded(Serving(model, 4096, 2))
+    chat = loaded(Serving(model, 2))
     rules = " ".join(
         f"Rule {number}: the mug of room {number} stands in cupboard {number * 7}." for number in range(55)
     )
@@ -209,7 +209,7 @@ def test_starting_up(benchmark: Any, model: str) -> None:
     code = (
         "import json, psutil, time; began = time.perf_counter()\n"
         "from lab.models.local import Serving, loaded\n"
-        f"chat = loaded(Serving({model!r}, 8192, 2))\n"
+        f"chat = loaded(Serving({model!r}, 2))\n"
         "request = {'model': 'local', 'messages': [{'role': 'user', 'content': 'Hello'}], 'max_tokens': 1}\n"
         "chat.chat(request, 600); seconds = time.perf_counter() - began\n"
         "print(json.dumps([seconds, psutil.Process().memory_info().rss / 1e6]))"

@@ -280,7 +280,7 @@ def test_openvino_answers_together_what_is_asked_together() -> None:
 
 @real
 def test_a_schema_that_openvino_does_not_take_costs_only_its_own_question() -> None:
-    model = local.loaded(local.Serving("smollm2-135m", 2048, 2))
+    model = local.loaded(local.Serving("smollm2-135m", 2))
     bad = {"type": "json_schema", "json_schema": {"schema": {"type": "string", "pattern": "("}}}
     with ThreadPoolExecutor(3) as pool:
         good = [pool.submit(model.chat, chat(f"Count to {number}."), 60) for number in (9, 99)]
@@ -293,7 +293,7 @@ def test_a_schema_that_openvino_does_not_take_costs_only_its_own_question() -> N
 @real
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_where_openvino_cannot_be_opened_again_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = local.Loaded(conversion.folder_of(weights.named("smollm2-135m")), 2048, 2)
+    model = local.Loaded(conversion.folder_of(weights.named("smollm2-135m")), 2)
 
     def refused() -> None:
         raise RuntimeError("no memory is left")
@@ -316,7 +316,7 @@ def test_where_openvino_cannot_be_opened_again_nobody_waits_for_it(monkeypatch: 
 
 @real
 def test_an_answer_that_nobody_waits_for_is_given_up_and_the_next_one_comes() -> None:
-    model = local.loaded(local.Serving("smollm2-135m", 2048, 2))
+    model = local.loaded(local.Serving("smollm2-135m", 2))
     with pytest.raises(TimeoutError):
         model.chat(chat("Write a long tale.", max_tokens=2000), 0.01)
     assert json.loads(model.chat(chat("Hello"), 60))["usage"]["completion_tokens"] > 0
@@ -324,7 +324,7 @@ def test_an_answer_that_nobody_waits_for_is_given_up_and_the_next_one_comes() ->
 
 @real
 def test_questions_under_way_are_given_up_when_a_model_is_unloaded() -> None:
-    model = local.Loaded(conversion.folder_of(weights.named("smollm2-135m")), 2048, 2)
+    model = local.Loaded(conversion.folder_of(weights.named("smollm2-135m")), 2)
     with ThreadPoolExecutor(2) as pool:
         tales = [pool.submit(model.chat, chat("Write a long tale.", max_tokens=2000), 60) for _ in range(2)]
         time.sleep(0.3)
