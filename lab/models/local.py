@@ -37,7 +37,7 @@ from lab.machine.conversion import NotConverted
 from lab.machine.faults import Unavailable
 from lab.models.cache import AnswerCache
 from lab.models.client import EndpointError, EndpointUnavailable, SchemaNotTaken
-from lab.models.endpoint import Endpoint
+from lab.models.endpoint import SEEDS, Endpoint
 from lab.models.engines import LLAMA, RUNTIME, BadEngine, Engine, parse
 
 PACKAGE, MODULE = "openvino-genai", "openvino_genai"
@@ -48,7 +48,6 @@ ELSEWHERE = (
 )
 MOST_THREADS = 2  # default of the option `threads`; more were not measured
 TIMES_THE_FILE = 2.2  # memory of a loaded model, as a multiple of its weights' file; measured: 2.0
-SEEDS = 2**31
 AT_ONCE = 8  # questions in a batch; more gain little on two cores
 # Seconds of sleep before each token of a batch: a step of the library holds the GIL, and threads that ask need it a few
 # times, to store the last answer and to make the next question.

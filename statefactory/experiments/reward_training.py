@@ -127,7 +127,7 @@ def matrices(distances: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def in_words(changes: pd.DataFrame) -> pd.DataFrame:
-    """The ablations as a table to display, with each change of the recipe in words. changes: from `ablations`."""
+    """The table of `ablations`, with what each one changes in the training recipe in words."""
     changed = changes["second"].str.removeprefix(f"{LORA}, ")
     words = changes.assign(change=[CHANGES.get(name, name) for name in changed])
     return words[["domain", "change", "n", "difference", "ci_low", "ci_high"]]
