@@ -8,6 +8,7 @@ from random import Random
 from procllm.domains import AnswerVerdict, Domain, Instance, cumulative
 
 PEOPLE = ("Ada", "Ben", "Cleo", "Dev", "Eva", "Finn")
+ENTRY = re.compile(r"^(\w+) (\d+)$", re.MULTILINE)
 NETWORK = """
 {
   "m-top": {
@@ -45,9 +46,14 @@ def _instance(name: str, people: int, entries: int) -> Instance:
 def added_up(request: str) -> str:
     """The right answer to a request, which the engine `rules` gives."""
     sums: dict[str, int] = {}
-    for name, hours in re.findall(r"^(\w+) (\d+)$", request, re.MULTILINE):
+    for name, hours in ENTRY.findall(request):
         sums[name] = sums.get(name, 0) + int(hours)
     return "\n".join(f"{name} {sums[name]}" for name in sorted(sums))
+
+
+def entries(request: str) -> str:
+    """The entries of a request as they are, the answer of a null model that copies."""
+    return "\n".join(entry.group() for entry in ENTRY.finditer(request))
 
 
 def check(problem: Instance, answer: str) -> AnswerVerdict:

@@ -1,12 +1,14 @@
-"""Floors of ProcLLM's domains: an empty answer, a constant answer, and rules under the hand-made network."""
+"""Floors of ProcLLM's domains: an empty, a constant or a copied answer, and rules under the hand-made network."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
 from lab.models.backbone import Ledger
+from lab.runs.experiment import NOT_KEPT
 from lab.runs.floors import CONSTANT, DO_NOTHING, EXPERT, FIRST, PLACEBO, RANDOM, Panel
 from procllm.conditions import NONE
 from procllm.domains import Domain, domain
@@ -19,9 +21,13 @@ CONSTANTS = {"travel": "{}", "recipes": "Soup", "blocks": "pick red", "units": "
 
 @dataclass(frozen=True, kw_only=True)
 class Answering(Episodes):
-    """No agent: gives the same answer to each problem, "" for none."""
+    """No agent: gives the same answer to each problem, "" for none, or what it copies from the request.
+
+    copy(request) -> the answer, in place of `answer`.
+    """
 
     answer: str = ""
+    copy: Callable[[str], str] | None = field(default=None, metadata=NOT_KEPT)
 
     method: ClassVar[str] = "procllm-constant"
 
@@ -29,8 +35,9 @@ class Answering(Episodes):
         return ()
 
     def play(self, task: str, ledger: Ledger) -> dict[str, Any]:
-        verdict = domain(self.domain).check(self.instances()[task], self.answer)
-        return result_of(Trajectory(task, (), "done", (), self.answer, "", verdict))
+        instance = self.instances()[task]
+        answer = self.copy(instance.request) if self.copy else self.answer
+        return result_of(Trajectory(task, (), "done", (), answer, "", domain(self.domain).check(instance, answer)))
 
 
 def panel(of: str | Domain, answer: str, limit: int = COUNT) -> Panel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -48,6 +48,7 @@ CONSTANT = Condition(
     {"network": conditions.NONE},
     role="null",
 )
+COPIED = "copied entries"
 EVERYWHERE = (HUMAN, LLM, PLACEBO, NONE, BEST_OF_4, EXTENDED, NARROWED, BY_TURNS, CHECKED, CHECKED_TWICE, NONE_BY_TURNS)
 ALL = (*EVERYWHERE, HUMAN_PAPER, LLM_PAPER, CONSTANT)
 
@@ -83,16 +84,22 @@ def declared(
     return register(Study(name, tuple(benchmarks), (*played, *extra), **fields))
 
 
-def of_own(name: str, *domains: Domain, constant: str = "", **other: Any) -> Study:
+def of_own(
+    name: str, *domains: Domain, constant: str = "", copy: Callable[[str], str] | None = None, **other: Any
+) -> Study:
     """A study of a reader's own domains: Human-TN, Placebo-TN and No-TN on each; the other conditions run if named.
 
-    Rows are success and iterations. constant: the answer of the null model `constant answer`. other: fields of `Study`,
-    such as `limits`. Raises BadNetwork for an invalid network, and ValueError for a name that a domain of §5 has.
+    Rows are success and iterations. constant: the answer of the null model `constant answer`. copy(request): the answer
+    of the null model `copied entries`, which exists if this is given. other: fields of `Study`, such as `limits`.
+    Raises BadNetwork for an invalid network, and ValueError for a name that a domain of §5 has.
     """
     plays = {register_domain(each).title: partial(Episodes, own=each) for each in domains}
     known = {each.name: each.but(each.name, plays=plays) for each in EVERYWHERE}
     answers = {each.title: partial(Answering, own=each, answer=constant) for each in domains}
     known[CONSTANT.name] = CONSTANT.but(CONSTANT.name, plays=answers)
+    if copy:
+        copies = {each.title: partial(Answering, own=each, copy=copy) for each in domains}
+        known[COPIED] = CONSTANT.but(COPIED, plays=copies)
     metrics = (SUCCESS, Metric("iterations, {benchmark}", "iterations", "mean", scale=1))
     played = [known[each.name] for each in (HUMAN, PLACEBO, NONE)]
     return declared(name, [*plays], played, known=[*known.values()], **{"metrics": metrics, "limits": {}, **other})

@@ -33,6 +33,7 @@ from lab.viewer.episodes import StoredRun
 from procllm import effects
 from procllm.conditions import EXTENDED, HUMAN, LLM, NONE, PLACEBO
 from procllm.domains import NAMES, domain
+from procllm.domains.hours import HOURS, added_up, check, entries, instances
 from procllm.experiments import figure_a1, llm_networks
 from procllm.experiments.episodes import MADE_BY, Episodes, network, trajectories
 from procllm.files import NOTES
@@ -41,7 +42,7 @@ from procllm.loop import Samples, play
 from procllm.network import TOP, Method, Network
 from procllm.prompts import ACTING
 from procllm.studies import figure3, figure4, outcomes, read_loops, recipes, subtasks
-from procllm.studies.conditions import BLOCKS, CONSTANT, TITLES, UNITS
+from procllm.studies.conditions import BLOCKS, CONSTANT, COPIED, TITLES, UNITS
 from procllm.studies.llm_networks import STUDY as EVERYWHERE
 from procllm.trajectory import Step
 from standins.procllm import noise_kinds
@@ -386,8 +387,6 @@ def test_a_kept_episode_is_told_with_what_each_command_was_asked_for(tmp_path: P
 
 def test_attempts_share_the_horizon_and_end_with_the_first_that_is_done(tmp_path: Path) -> None:
     """Work hours, actions narrowed, programs verify: rules are done in the first attempt, a null model never is."""
-    from procllm.domains.hours import HOURS
-
     how: dict[str, Any] = {
         "own": HOURS,
         "engines": {"check": "rules"},
@@ -414,6 +413,16 @@ def test_a_constant_answer_is_stored_as_a_floor(study: str, options: dict[str, A
     assert stored == {(NONE, "method"): [1.0, 1.0], (CONSTANT.name, "floor"): [0.0, 0.0]}
 
 
+def test_copied_entries_are_a_floor_and_solve_requests_that_need_no_work() -> None:
+    """With two entries, those of two people in their order; a model can do as well by copying."""
+    small, study = {"sizes": [[2, 2]]}, STUDIES.named("procllm-hours")
+    run = study.run(engine="rules", conditions=[COPIED], options=small, limit=8, seed=1)
+    (scores,) = sides_of(score_lines(run))
+    expected = {task.id: float(task.problem == entries(task.request)) for task in instances(8, 1, 2, 2)}
+    assert (scores.role, scores.values) == ("floor", expected)
+    assert sum(expected.values()) == 1
+
+
 def test_another_attempt_draws_other_samples() -> None:
     question: tuple[Any, dict[str, Any]] = (ACTING, {"task": "a"})
     first, again, other = Samples("x"), Samples("x"), Samples("x", 1)
@@ -421,8 +430,6 @@ def test_another_attempt_draws_other_samples() -> None:
 
 
 def test_a_report_is_right_only_with_every_sum_and_any_text_is_an_answer() -> None:
-    from procllm.domains.hours import added_up, check, instances
-
     (problem,) = instances(1, people=2, entries=4)
     right = added_up(problem.request)
     assert check(problem, right).solved and check(problem, f"\n{right}\n\n").solved
