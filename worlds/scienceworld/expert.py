@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 
 from lab.machine.files import key_of
 from lab.models.cache import AnswerCache
@@ -18,9 +19,9 @@ SOLVER_SEEDS = (None, 1, 2, 3, 4, 5)
 
 
 class Expert:
-    """Solves a world's tasks under its simplification, with the world's own simulator.
+    """Solves a world's tasks under its simplification; its running episode is not affected.
 
-    The world's running episode is not affected. stored: task id -> actions; None for those of data/synthetic and,
+    stored: task id -> actions; None for those of data/synthetic and,
     unless the world has synthetic data, those of the official data. Every path was played to full score: the suite's
     own when they were made, if the simulator has still the same version, others before they are returned. These are
     then cached on disk.
@@ -35,14 +36,14 @@ class Expert:
     def actions(self, task: ScienceTask) -> tuple[str, ...]:
         """Actions that take a fresh `reset(task)` to full score. Raises NoSolution if none is found.
 
-        The first call for a task plays a stored path, or takes 1 to 25 seconds for a path from the solver.
+        The first call for a task plays a stored path, or takes 3 to 30 seconds for a path from the solver.
         """
         stored_path = self._stored.get(task.id)
         if (played_path := self._played.get(task.id)) and played_path == stored_path:
             return tuple(played_path)
         key = key_of({
             "scienceworld": package_version(), "gold": task.id, "simplification": self._world.simplification,
-            "stored": None if stored_path is None else list(stored_path),
+            "stored": None if stored_path is None else list(stored_path), "solver": "in a new process",
         })  # fmt: skip
         # The key includes the stored path, so that an edited path is played again.
         path = self._kept.get(key)
@@ -52,10 +53,15 @@ class Expert:
 
     def _found(self, task: ScienceTask, known: Sequence[str] | None) -> list[str]:
         simplification = self._world.simplification
-        with self._world.borrowed() as engine:
-            for candidate in _candidates(engine, task, simplification, known):
-                played = play(engine, task, simplification, candidate)
-                if played:
+        if known is not None:
+            with self._world.borrowed() as engine:
+                if played := play(engine, task, simplification, known):
+                    return [action for action, _ in played]
+        # In a new process: a path depends on what was solved before in the same one (of wires, say, another is taken).
+        with closing(Simulator()) as engine:
+            for seed in SOLVER_SEEDS:
+                candidate = engine.gold(task.name, task.variation, simplification, seed)
+                if played := play(engine, task, simplification, candidate):
                     return [action for action, _ in played]
         raise NoSolution(f"no path to full score was found for {task.id} under simplification {simplification!r}")
 
@@ -72,15 +78,6 @@ def play(
         if finished(answer):
             return played if answer.native == FULL else None
     return None
-
-
-def _candidates(
-    engine: Simulator, task: ScienceTask, simplification: str, known: Sequence[str] | None
-) -> Iterator[Sequence[str]]:
-    if known is not None:
-        yield known
-    for seed in SOLVER_SEEDS:
-        yield engine.gold(task.name, task.variation, simplification, seed)
 
 
 def _stored(world: ScienceWorld) -> dict[str, list[str]]:
