@@ -92,7 +92,9 @@ def endings(runs: Iterable[Results]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    return pd.DataFrame([_endings(run, *part) for run in runs for part in run.parts if run.of(*part)])
+    parts = [(run, *part) for run in runs for part in run.parts if run.of(*part)]
+    # A null model answers without a step, so its episodes have no end to count.
+    return pd.DataFrame([_endings(*part) for part in parts if part[0].of_study.condition(part[2]).role != "null"])
 
 
 def _endings(results: Results, benchmark: str, condition: str) -> dict[str, Any]:

@@ -411,6 +411,7 @@ def test_a_constant_answer_is_stored_as_a_floor(study: str, options: dict[str, A
     run = STUDIES.named(f"procllm-{study}").run(engine="rules", conditions=conditions, options=options, limit=2)
     stored = {(scores.side.condition, scores.role): [*scores.values.values()] for scores in sides_of(score_lines(run))}
     assert stored == {(NONE, "method"): [1.0, 1.0], (CONSTANT.name, "floor"): [0.0, 0.0]}
+    assert {*outcomes.endings([run])["condition"]} == {NONE}, "a null model has no steps"
 
 
 def test_copied_entries_are_a_floor_and_solve_requests_that_need_no_work() -> None:
