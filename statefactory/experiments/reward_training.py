@@ -127,7 +127,7 @@ def matrices(distances: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def in_words(changes: pd.DataFrame) -> pd.DataFrame:
-    """The table of `ablations`, with what each one changes in the training recipe in words."""
+    """The table of `ablations` to display: each row says in words what it changes in the training recipe."""
     changed = changes["second"].str.removeprefix(f"{LORA}, ")
     words = changes.assign(change=[CHANGES.get(name, name) for name in changed])
     return words[["domain", "change", "n", "difference", "ci_low", "ci_high"]]

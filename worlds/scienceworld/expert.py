@@ -19,12 +19,11 @@ SOLVER_SEEDS = (None, 1, 2, 3, 4, 5)
 
 
 class Expert:
-    """Solves a world's tasks under its simplification; its running episode is not affected.
+    """Solves a world's tasks under its simplification. The world's running episode is not affected.
 
-    stored: task id -> actions; None for those of data/synthetic and,
-    unless the world has synthetic data, those of the official data. Every path was played to full score: the suite's
-    own when they were made, if the simulator has still the same version, others before they are returned. These are
-    then cached on disk.
+    stored: task id -> actions; None for those of data/synthetic and, unless the world has synthetic data, those of the
+    official data. Every path was played to full score: the suite's own when they were made, if the simulator has still
+    the same version, others before they are returned. These are then cached on disk.
     """
 
     def __init__(self, world: ScienceWorld, stored: Mapping[str, Sequence[str]] | None = None) -> None:
