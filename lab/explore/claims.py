@@ -24,7 +24,7 @@ from lab.notebooks.register import PaperFindings
 from lab.results import dots
 from lab.results.claims import FAULTS, NOT_RUN, Contrast, Finding
 from lab.results.statistics import Interval
-from lab.results.stored import Scores, Stored
+from lab.results.stored import DECIMALS, Scores, Stored
 from lab.runs.recordings import Recording
 from lab.runs.registry import STUDIES
 from lab.runs.run import Episode
@@ -46,6 +46,7 @@ NOTEBOOK, STEPS = "4_explore/claims", "4_explore/first_steps"  # notebook and ta
 NUMBERS = ("here", "low", "high", "published", "null")
 OF_A_STEP = ("step", "operator", "verdict", "hash")
 SAME, APART = "every step is the same", "the two methods have no step in common"
+ONLY_SCORES = "both methods score the same steps: only their scores differ"  # as two predictors of rewards
 MOST_NAMED = 8  # values that an error lists
 Row = Mapping[str, Any]
 
@@ -149,7 +150,7 @@ def episodes(first: Scores, second: Scores, flip: Flip) -> SideBySide:
         except Exception as error:  # the agent's failure, such as a malformed answer
             episode = Episode(name, None, f"{type(error).__name__}: {error}")
         score = setup.judged(episode).score
-        if score is None or abs(score - value) > 1e-9:
+        if score is None or abs(score - value) > 10**-DECIMALS:
             raise NoReplay(f"{name} by {scores.side.engine} comes out as {score}, and {value} is stored")
         timelines.append(setup.timeline(episode, transcript.exchanges))
     return side_by_side(*timelines)
@@ -159,8 +160,8 @@ def first_steps(judged: Sequence[PaperFindings], stored: Stored) -> pd.DataFrame
     """The first differing step of every flipped task of every contrast that can be replayed here, one row per task.
 
     Columns hold only step numbers, operators, verdicts and hashes, and no text of a task, an action or an observation,
-    so that rows of official benchmarks can be stored. A claim that cannot be replayed, or whose methods share no step,
-    has a single row, without a task, that says why.
+    so that rows of official benchmarks can be stored. A claim that cannot be replayed, or whose methods share no step
+    or all of them, has a single row, without a task, that says why.
     """
     import pandas as pd
 
@@ -240,8 +241,12 @@ def _steps_of(claim: str, judged: Sequence[PaperFindings], stored: Stored) -> It
     if outlines and not any(row["step first"] and row["step second"] for lines in outlines.values() for row in lines):
         yield common | {"task": "", "why": APART}
         return
-    for task, lines in outlines.items():
-        differing = {name: value for name, value in (first_difference(lines) or {}).items() if name != "same"}
+    differences = {task: first_difference(lines) for task, lines in outlines.items()}
+    if differences and not any(differences.values()):
+        yield common | {"task": "", "why": ONLY_SCORES}
+        return
+    for task, row in differences.items():
+        differing = {name: value for name, value in (row or {}).items() if name != "same"}
         yield common | {"task": task, "why": "" if differing else SAME} | differing
 
 
@@ -251,7 +256,8 @@ def _row(paper: str, finding: Finding) -> Row:
     null = finding.null[1].value if finding.null else None
     numbers = (*here, _number(finding.paper), null)
     return numbered(
-        numbers, paper=paper, claim=claim.id, item=claim.item, says=claim.says, notebook=claim.notebook, n=finding.n,
+        numbers, paper=paper, claim=claim.id, item=claim.item, says=claim.sentence, exploratory=claim.exploratory,
+        notebook=claim.notebook, n=finding.n,
         kind=_kind(finding, [value for value in numbers if value is not None and not math.isnan(value)]),
         null_model=finding.null[0] if finding.null else "", data=finding.data, who=dots.who(finding.model),
         answered=NOT_RUN if finding.verdict.word == NOT_RUN else finding.model or NO_MODEL,
@@ -281,8 +287,13 @@ def _scale(of: Sequence[Row]) -> tuple[float, float] | None:
 
 @cache
 def _recorded(name: str) -> Any:
-    """The replaying experiment of a recording; cached, since worlds take seconds to load."""
+    """The replaying experiment of a recording; cached, since worlds take seconds to load.
+
+    Raises NoReplay for a recording of another experiment than a study.
+    """
     method = read_json(recordings_folder() / name / MANIFEST, Recording).method
+    if method not in STUDIES.names():
+        raise NoReplay(f"recording {name} is of {method}, which is no study: it has no episodes to compare")
     return STUDIES.named(method).trial(engine=f"replay:{name}").resolved()
 
 
@@ -299,6 +310,8 @@ def _replay(scores: Scores, other: Scores, task: str) -> tuple[Any, str]:
     benchmark, _, task_id = task.partition("/") if len(benchmarks) > 1 else (benchmarks[0], "", task)
     try:
         trial = _recorded(name)
+    except NoReplay:
+        raise
     except (MissingData, Unavailable, LookupError, ValueError) as error:
         raise NoReplay(f"recording {name} cannot be replayed here: {error}") from None
     if without_model:

@@ -86,8 +86,11 @@ class Claims(Panel):
         )
 
     def figure(self) -> Figure:
-        """The forest plot of the claims that compare two conditions on FEW tasks or more, after `compare_all`."""
-        decided = [(entry, flips) for entry, flips in self.decided if entry["n"] >= FEW]
+        """The forest plot of the claims that compare two conditions on FEW tasks or more, after `compare_all`.
+
+        Exploratory claims are left out.
+        """
+        decided = [pair for pair in self.decided if pair[0]["n"] >= FEW and not pair[0]["exploratory"]]
         count = sum(len(flips) for _, flips in decided)
         title = f"{count} of {sum(entry['n'] for entry, _ in decided)} paired tasks decide {len(decided)} comparisons"
         return forest([entry for entry, _ in decided], title)

@@ -40,15 +40,20 @@ def run(judged: Sequence[PaperFindings]) -> list[Finding]:
 
 
 def leading(judged: Sequence[PaperFindings]) -> list[Finding]:
-    """Of each table or figure the claim with most tasks, those with most first; without claims on fewer than FEW.
+    """Of each table or figure the claim with most tasks; without claims on fewer than FEW.
 
-    A claim that was named before its recording precedes an exploratory one.
+    Each paper's largest come first, then their second largest, and so on; those with more tasks first, and comparisons
+    that show nothing last. A claim that was named before its recording precedes an exploratory one.
     """
-    by_item: dict[tuple[str, str], Finding] = {}
+    ranked = list[tuple[int, Finding]]()
     for paper in judged:
+        by_item: dict[str, Finding] = {}
         for finding in sorted(run([paper]), key=lambda finding: (finding.claim.exploratory, -finding.n)):
-            by_item.setdefault((paper.paper.paper, finding.claim.item), finding)
-    return sorted((finding for finding in by_item.values() if finding.n >= FEW), key=lambda finding: -finding.n)
+            by_item.setdefault(finding.claim.item, finding)
+        enough = [finding for finding in by_item.values() if finding.n >= FEW]
+        ranked += enumerate(sorted(enough, key=lambda finding: (_shows_nothing(finding), -finding.n)))
+    ranked.sort(key=lambda entry: (_shows_nothing(entry[1]), entry[0], -entry[1].n))
+    return [finding for _, finding in ranked]
 
 
 def sentences(judged: Sequence[PaperFindings]) -> list[str]:
@@ -62,6 +67,10 @@ def sentences(judged: Sequence[PaperFindings]) -> list[str]:
         f"Undecided: {tally[TOO_SMALL]}."
     )
     return [first, *map(_sentence, leading(judged)[:LEADING])]
+
+
+def _shows_nothing(finding: Finding) -> bool:
+    return finding.verdict.word == SHOWS_NOTHING
 
 
 def _sentence(finding: Finding) -> str:
@@ -155,31 +164,36 @@ def worst(counts: pd.DataFrame) -> str:
     return f"{share.idxmax()} {100 * share.max():.0f} %"
 
 
-def next_hours(hours: float = 4.0) -> pd.DataFrame:
-    """What the next hours of recording settle: rows that fit into them, those begun first, else in the plan's order.
+def next_hours() -> pd.DataFrame:
+    """The rows that are not whole, in the order in which they are recorded, with what each would settle.
 
-    left: hours for the tasks that a row lacks, at the pace of its sittings, or as planned before the first. settles:
-    claims that need no row beyond these.
+    left: hours for the tasks that a row lacks, at the pace of its sittings, or as planned before the first. in all:
+    hours until it is whole. settles: claims that need no row after it.
     """
     import pandas as pd
 
     pending = [row for row in planned.plan().values() if row.state not in ("whole", "void")]
-    chosen, spent = list[tuple[Planned, float]](), 0.0
-    for row in sorted(pending, key=lambda row: row.recording is None):
-        begun = row.recording
-        pace = begun.hours / len(begun.tasks) if begun and begun.tasks else row.hours / begun.planned if begun else 0.0
-        left = pace * (begun.planned - len(begun.tasks)) if begun else row.hours
-        if spent + left > hours:
-            break
-        chosen.append((row, left))
-        spent += left
-    later = {claim for row in pending if row not in [row for row, _ in chosen] for claim in row.claims}
-    rows = [
-        {"recording": row.name, "state": row.state, "left": left,
-         "settles": ", ".join(claim for claim in row.claims if claim not in later) or EMPTY}
-        for row, left in chosen
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["recording", "state", "left", "settles"])
+    pending.sort(key=lambda row: (row.tier, row.recording is None))
+    last = {claim: row.name for row in pending for claim in row.claims}
+    settles = [", ".join(claim for claim in row.claims if last[claim] == row.name) or EMPTY for row in pending]
+    frame = pd.DataFrame(
+        {
+            "recording": [row.name for row in pending],
+            "tier": [row.tier for row in pending],
+            "state": [row.state for row in pending],
+            "left": [_hours_left(row) for row in pending],
+            "settles": settles,
+        }
+    )
+    frame.insert(4, "in all", frame["left"].cumsum())
+    return frame
+
+
+def _hours_left(row: Planned) -> float:
+    begun = row.recording
+    if not begun or not begun.tasks:
+        return row.hours
+    return begun.hours / len(begun.tasks) * (begun.planned - len(begun.tasks))
 
 
 class Played(NamedTuple):
@@ -250,5 +264,5 @@ def by_benchmark(played: Sequence[Played]) -> pd.DataFrame:
 
 
 def forest(judged: Sequence[PaperFindings]) -> Figure:
-    """A forest plot (`scoreboard.forest`) of the claims that were run on at least FEW tasks."""
-    return scoreboard.forest([finding for finding in run(judged) if finding.n >= FEW])
+    """A forest plot (`scoreboard.forest`) of the claims run on at least FEW tasks, without exploratory ones."""
+    return scoreboard.forest([finding for finding in run(judged) if finding.n >= FEW and not finding.claim.exploratory])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH, HEIGHT = 8.0, 4.5  # inches: a figure is displayed 800 px wide
+WIDTH, HEIGHT, TALLEST = 8.0, 4.5, 6.4  # inches: a figure is displayed 800 px wide
 POINTS = 9.5  # size of the smallest text
 INCHES_A_LINE, BESIDE_LINES = 0.25, 1.5
 LETTERS, LABEL_LETTERS = 78, (52, 30, 24)  # in a line: of the figure; of a label beside one, two or three panels
@@ -102,10 +102,11 @@ def draw(panels: Sequence[tuple[str, Sequence[Line]]], title: str, zero: bool = 
     shared = sorted(dict.fromkeys(chain(*labels)), key=lambda label: label == NULL_MODEL)
     rows = [shared] * len(panels) if columns > 1 else labels
     counts = [max(len(names), 1) for names in rows[::columns]]
-    height = max(HEIGHT, BESIDE_LINES + INCHES_A_LINE * sum(counts) + 0.6 * (len(counts) - 1))
+    height = BESIDE_LINES + INCHES_A_LINE * sum(counts) + 0.6 * (len(counts) - 1)
     figure, grid = plt.subplots(
-        len(counts), columns, figsize=(WIDTH, height), squeeze=False, height_ratios=counts, layout="constrained"
-    )
+        len(counts), columns, figsize=(WIDTH, min(max(HEIGHT, height), TALLEST)), squeeze=False, height_ratios=counts,
+        layout="constrained",
+    )  # fmt: skip
     for axes, (label, lines), names in zip(grid.flat, panels, rows, strict=True):
         for line in lines:
             _draw_line(axes, names.index(line.label), line, decimals)

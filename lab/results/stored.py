@@ -33,6 +33,7 @@ Value = float | int | str | bool
 # data: "official" or "synthetic". run: "replay:NAME" for a recording, else method and condition of the run. value: in
 # [0, 1] for a rate, else in the metric's own unit.
 COLUMNS = ["benchmark", "condition", "metric", "role", "engine", "evidence", "data", "run", "task", "value"]
+DECIMALS = 6  # of a stored score: the last bits differ between machines
 FLOOR, CEILING, METHOD = "floor", "ceiling", "method"
 SUFFIX = ".scores.csv"  # of a notebook's score file; a recording's file has this name without the first dot
 

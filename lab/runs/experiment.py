@@ -19,7 +19,7 @@ from lab.models.connect import connected
 from lab.models.engines import Engine
 from lab.models.prompt_sets import stamped
 from lab.results.outcomes import Judgement, Outcomes, Score
-from lab.results.stored import COLUMNS, METHOD
+from lab.results.stored import COLUMNS, DECIMALS, METHOD
 from lab.runs import recordings
 from lab.runs.first_answers import readings
 from lab.runs.manifest import Manifest, own_code
@@ -313,7 +313,7 @@ def score_lines(results: Results[Any], benchmark: str = "", condition: str = "",
         sides |= {"role": role or setup.role(own_condition), "data": setup.data_of(own_benchmark)}
         rows.append({**sides, **columns, "task": score.of, "value": score.value})
     frame = pd.DataFrame(rows, columns=COLUMNS).sort_values(COLUMNS[:-1], kind="stable")
-    return frame.assign(value=frame["value"].astype(float).round(6))  # the last bits differ between machines
+    return frame.assign(value=frame["value"].astype(float).round(DECIMALS))
 
 
 def spread(items: Sequence[T], limit: int) -> list[T]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lab.results import tables
 from lab.results.outcomes import Outcomes
 from lab.results.statistics import Comparison, compare, holm, smallest_difference
+from lab.results.stored import FLOOR
 from lab.results.verdicts import FEWEST
 from lab.runs import collecting, experiment, recordings
 from lab.runs.manifest import Manifest
@@ -254,10 +255,13 @@ def by_metrics(results: Results, benchmark: str, condition: str) -> Iterator[tab
         if not values:
             continue
         title = metric.title.format(benchmark=study.titles.get(benchmark, benchmark))
-        informed = results.setup.part(benchmark, condition).informed and "rules" in results.who.kinds
+        setup = results.setup.part(benchmark, condition)
+        informed = setup.informed and "rules" in results.who.kinds
         evidence = "simulated" if informed else results.who.evidence
         origin = (evidence, f"this run, {study.source(results.setup, benchmark)}")
-        label, backbone, numbers = study.label(results, condition), results.backbone, [*values.values()]
+        label, numbers = study.label(results, condition), [*values.values()]
+        nobody = results.setup.role(condition) == FLOOR and not setup.operators()  # a null model that asks nothing
+        backbone = "none" if nobody else results.backbone
         if metric.kind == "rate" or (metric.kind == "auto" and metric.scale == 100 and {*numbers} <= {0.0, 1.0}):
             passes = sum(value == 1 for value in numbers)
             yield tables.rate_row(label, backbone, title, passes, len(numbers), *origin, outcomes)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from lab.results import tables
 from lab.runs import collecting, experiment, recordings
 from lab.runs.registry import STUDIES
+from lab.runs.study import Study
 from lab.runs.study_results import Results, took
 from procllm.experiments.episodes import Episodes
 from procllm.studies import figure3, outcomes, recipes
@@ -80,11 +81,11 @@ def details(runs: Sequence[Results], by_size: bool = True) -> pd.DataFrame:
     return pd.concat([*(run.frame(by_size=by_size) for run in runs), recorded(COSTS)], ignore_index=True)
 
 
-def recorded(metrics: Collection[str]) -> pd.DataFrame:
-    """The rows of all recordings of real models whose metric starts with one of these."""
+def recorded(metrics: Collection[str], studies: Sequence[Study] = RECORDED) -> pd.DataFrame:
+    """The rows of these studies' recordings of real models, those whose metric starts with one of `metrics`."""
     import pandas as pd
 
-    rows = pd.concat([recordings.rows(study.name) for study in RECORDED], ignore_index=True)
+    rows = pd.concat([recordings.rows(study.name) for study in studies], ignore_index=True)
     return rows[rows["metric"].str.startswith(tuple(metrics))]
 
 

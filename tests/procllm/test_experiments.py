@@ -421,7 +421,7 @@ def test_copied_entries_are_a_floor_and_solve_requests_that_need_no_work() -> No
     (scores,) = sides_of(score_lines(run))
     expected = {task.id: float(task.problem == entries(task.request)) for task in instances(8, 1, 2, 2)}
     assert (scores.role, scores.values) == ("floor", expected)
-    assert sum(expected.values()) == 1
+    assert sum(expected.values()) == 1 and {*run.frame()["backbone"]} == {"none"}
 
 
 def test_another_attempt_draws_other_samples() -> None:

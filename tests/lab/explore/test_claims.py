@@ -94,11 +94,16 @@ def test_both_episodes_of_a_recorded_task_are_played_again_and_another_score_is_
     (task,) = first.values
     both = claims.episodes(first, second, Flip(task, first.values[task], second.values[task]))
     assert both.left.steps and both.right.steps and any(step.exchanges for step in both.left.steps)
+    rounded = Flip(task, first.values[task] + 4e-7, second.values[task])  # scores are stored with six decimals
+    assert claims.outline(claims.episodes(first, second, rounded)) == claims.outline(both)
     with pytest.raises(NoReplay, match=r"comes out as 0\.0, and 1 is stored"):
         claims.episodes(first, second, Flip(task, 1, 0))
     gone = first._replace(run="replay:gone")
     with pytest.raises(NoReplay, match="recording gone cannot be replayed here"):
         claims.episodes(gone, second, Flip(task, 0, 0))
+    audit = first._replace(run="replay:validate-audit-1.5b")
+    with pytest.raises(NoReplay, match="validate-audit-1.5b is of sdp-validate-audit, which is no study"):
+        claims.episodes(audit, second, Flip(task, 0, 0))
     with pytest.raises(NoReplay, match="no recording holds the answers of qwen2.5"):
         claims.episodes(first._replace(run="procllm Blocks World"), second, Flip(task, 0, 0))
 
@@ -109,7 +114,9 @@ def test_stored_first_steps_hold_no_text_of_a_benchmark_and_are_of_the_flipped_t
     assert frame is not None
     sides = {f"{what} {side}" for what in ("step", "operator", "verdict", "hash") for side in ("first", "second")}
     assert {*frame.columns} == {"claim", "data", "task", "why", "differs", *sides}
+    assert not frame["why"].str.contains("comes out as", na=False).any(), "replays differ from stored scores"
     assert frame["hash first"].dropna().str.fullmatch("[0-9a-f]{6}").all()
+    assert known["statefactory-stateful-1.5b"] == {"": claims.ONLY_SCORES}, "its methods score the same trajectories"
     for claim, tasks in known.items():
         contrast = claims.contrast_of(register.committed(), claim)
         if contrast and "" not in tasks:

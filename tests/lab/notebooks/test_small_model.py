@@ -9,6 +9,7 @@ import pytest
 from chat_server import ChatServer, answer
 from lab.models.cache import RECORDING
 from lab.notebooks import register, small_model
+from lab.results.claims import SHOWS_NOTHING
 from lab.results.plots import FEW
 from lab.runs import collecting, planned
 from lab.runs.experiment import BadSetting
@@ -35,16 +36,22 @@ def recordings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: ChatServ
     return folder
 
 
-def test_of_each_item_the_claim_with_most_tasks_leads() -> None:
+def test_of_each_item_the_claim_with_most_tasks_leads_and_the_papers_take_turns() -> None:
     judged = register.committed()
     leading, every = small_model.leading(judged), small_model.run(judged)
-    assert [finding.n for finding in leading] == sorted((finding.n for finding in leading), reverse=True)
     items = [(finding.claim.notebook, finding.claim.item) for finding in leading]
     assert len(items) == len({*items})
     most = dict(zip(items, (finding.n for finding in leading), strict=True))
     named = [finding for finding in every if not finding.claim.exploratory]
     assert all(finding.n <= most.get((finding.claim.notebook, finding.claim.item), FEW) for finding in named)
     assert any(finding.claim.exploratory for finding in every)
+    telling = [finding for finding in leading if finding.verdict.word != SHOWS_NOTHING]
+    assert leading[: len(telling)] == telling, "comparisons that show nothing come last"
+    papers = [paper.paper.paper for paper in judged for finding in leading[: len(judged)] if finding in paper.findings]
+    assert len(papers) == len(judged) == len({*papers}), "each paper's largest come first"
+    assert [finding.n for finding in leading[: len(judged)]] == sorted(
+        (finding.n for finding in leading[: len(judged)]), reverse=True
+    )
     first, *claims = small_model.sentences(judged)
     assert f"{len(every)} were run" in first and len(claims) == min(len(leading), small_model.LEADING)
     assert all(finding.claim.says in line for finding, line in zip(leading, claims, strict=False))
@@ -52,9 +59,10 @@ def test_of_each_item_the_claim_with_most_tasks_leads() -> None:
 
 
 def test_the_next_hours_settle_what_needs_no_later_row(recordings: Path) -> None:
-    assert small_model.next_hours(3.0)["settles"].tolist() == ["a, b", "b"], "c waits for the large row"
-    assert small_model.next_hours(2.0)["settles"].tolist() == ["a"], "b waits for the small row"
-    assert small_model.next_hours(1.0).empty and len(small_model.next_hours(12.0)) == 3
+    hours = small_model.next_hours()
+    assert hours["recording"].tolist() == ["begun", "small", "large"]
+    assert hours["left"].tolist() == [2, 1, 9] and hours["in all"].tolist() == [2, 3, 12]
+    assert hours["settles"].tolist() == ["a", "b", "c, d"], "b waits for the small row, and c for the large one"
 
 
 def test_a_whole_row_is_replayed_and_a_changed_score_is_seen(recordings: Path) -> None:
