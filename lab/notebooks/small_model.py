@@ -165,14 +165,14 @@ def worst(counts: pd.DataFrame) -> str:
 
 
 def next_hours() -> pd.DataFrame:
-    """The rows that are not whole, in the order in which they are recorded, with what each would settle.
+    """The rows that are yet to be recorded, in their order, with what each would settle.
 
     left: hours for the tasks that a row lacks, at the pace of its sittings, or as planned before the first. in all:
     hours until it is whole. settles: claims that need no row after it.
     """
     import pandas as pd
 
-    pending = [row for row in planned.plan().values() if row.state not in ("whole", "void")]
+    pending = [row for row in planned.plan().values() if row.state not in ("whole", "void") and not row.floor]
     pending.sort(key=lambda row: (row.tier, row.recording is None))
     last = {claim: row.name for row in pending for claim in row.claims}
     settles = [", ".join(claim for claim in row.claims if last[claim] == row.name) or EMPTY for row in pending]

@@ -36,7 +36,8 @@ class Planned:
     """A row of the protocol. name: of the recording. tier: 1 is recorded first. hours: planned recording time.
 
     study: a registered name, or "module:CLASS" of a single experiment, which has no benchmarks and conditions. claims:
-    ids in the register.
+    ids in the register. floor: the pilot in which the plain agent was at the floor, so that the row is not recorded; ""
+    otherwise.
     """
 
     __pydantic_config__ = STRICT
@@ -54,6 +55,7 @@ class Planned:
     seed: int = 0
     workers: int = 8
     claims: tuple[str, ...] = ()
+    floor: str = ""
 
     def experiment(self) -> Experiment:
         """The experiment to collect. Raises BadSetting."""
@@ -75,10 +77,10 @@ class Planned:
 
     @property
     def state(self) -> str:
-        """Its progress: "planned", "12 of 240", "whole" or "void"."""
+        """Its progress: "planned", "12 of 240", "whole" or "void"; or that it is at the floor."""
         recording = self.recording
         if recording is None:
-            return "planned"
+            return f"at the floor: {self.floor}" if self.floor else "planned"
         if recordings.void(self.name):
             return "void"
         return "whole" if recording.whole else recording.played
@@ -117,6 +119,8 @@ def record(row: Planned, calls: int | None = None, minutes: float | None = None)
     Raises BudgetSpent if nothing was answered, and what `collect` raises.
     Raises KeyboardInterrupt after saving if Ctrl-C or SIGTERM stopped it; only the answers under way are lost.
     """
+    if row.floor:
+        return f"{row.name} is {row.state}; to record it all the same, delete `floor` in {recordings_folder() / PLAN}"
     if row.state == "whole":
         return f"{row.name} is whole, and stays as it is; delete {recordings_folder() / row.name} to record it again"
     os.environ |= {RECORDING: row.name, budget.VARIABLE: json.dumps({"calls": calls, "minutes": minutes})}

@@ -65,6 +65,14 @@ def test_the_next_hours_settle_what_needs_no_later_row(recordings: Path) -> None
     assert hours["settles"].tolist() == ["a", "b", "c, d"], "b waits for the small row, and c for the large one"
 
 
+def test_a_row_at_the_floor_is_not_begun_and_its_claims_say_why(recordings: Path) -> None:
+    (recordings / planned.PLAN).write_text(PLAN.replace("hours: 9,", "hours: 9, floor: SDP 0 of 8,"))
+    assert small_model.next_hours()["recording"].tolist() == ["begun", "small"]
+    assert planned.pending({"d"})["d"] == "recording large: at the floor: SDP 0 of 8"
+    assert planned.record(planned.plan()["large"]).startswith("large is at the floor: SDP 0 of 8; to record it")
+    assert [path.name for path in recordings.iterdir()] == [planned.PLAN]
+
+
 def test_a_whole_row_is_replayed_and_a_changed_score_is_seen(recordings: Path) -> None:
     planned.record(planned.plan()["begun"])
     costs = small_model.costs().set_index("recording")
