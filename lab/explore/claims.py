@@ -287,14 +287,16 @@ def _scale(of: Sequence[Row]) -> tuple[float, float] | None:
 
 @cache
 def _recorded(name: str) -> Any:
-    """The replaying experiment of a recording; cached, since worlds take seconds to load.
-
-    Raises NoReplay for a recording of another experiment than a study.
-    """
-    method = read_json(recordings_folder() / name / MANIFEST, Recording).method
-    if method not in STUDIES.names():
+    """The replaying experiment of a recording; cached, since worlds take seconds to load. Raises NoReplay."""
+    try:
+        method = read_json(recordings_folder() / name / MANIFEST, Recording).method
+        study = STUDIES.named(method) if method in STUDIES.names() else None
+        trial = study and study.trial(engine=f"replay:{name}").resolved()
+    except (MissingData, Unavailable, LookupError, ValueError) as error:
+        raise NoReplay(f"recording {name} cannot be replayed here: {error}") from None
+    if trial is None:
         raise NoReplay(f"recording {name} is of {method}, which is no study: it has no episodes to compare")
-    return STUDIES.named(method).trial(engine=f"replay:{name}").resolved()
+    return trial
 
 
 def _replay(scores: Scores, other: Scores, task: str) -> tuple[Any, str]:
@@ -308,12 +310,7 @@ def _replay(scores: Scores, other: Scores, task: str) -> tuple[Any, str]:
         raise NoReplay(f"no recording holds the answers of {scores.side.engine} in {scores.side.condition}")
     benchmarks = source.side.benchmark.split(", ")
     benchmark, _, task_id = task.partition("/") if len(benchmarks) > 1 else (benchmarks[0], "", task)
-    try:
-        trial = _recorded(name)
-    except NoReplay:
-        raise
-    except (MissingData, Unavailable, LookupError, ValueError) as error:
-        raise NoReplay(f"recording {name} cannot be replayed here: {error}") from None
+    trial = _recorded(name)
     if without_model:
         method = trial.part(benchmark, source.side.condition).method
         if scores.run.partition(" ")[0] != method:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lab.machine import progress
@@ -176,17 +177,17 @@ def next_hours() -> pd.DataFrame:
     pending.sort(key=lambda row: (row.tier, row.recording is None))
     last = {claim: row.name for row in pending for claim in row.claims}
     settles = [", ".join(claim for claim in row.claims if last[claim] == row.name) or EMPTY for row in pending]
-    frame = pd.DataFrame(
+    left = [_hours_left(row) for row in pending]
+    return pd.DataFrame(
         {
             "recording": [row.name for row in pending],
             "tier": [row.tier for row in pending],
             "state": [row.state for row in pending],
-            "left": [_hours_left(row) for row in pending],
+            "left": left,
+            "in all": [*accumulate(left)],
             "settles": settles,
         }
     )
-    frame.insert(4, "in all", frame["left"].cumsum())
-    return frame
 
 
 def _hours_left(row: Planned) -> float:
